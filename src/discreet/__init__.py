@@ -1,0 +1,39 @@
+"""discreet: the trusted curator, as software.
+
+Answers are differentially private, carry an error bar and are paid for first.
+Names are loaded when first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from discreet._version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from discreet import attacks as attacks
+    from discreet import composition as composition
+    from discreet import errors as errors
+    from discreet import hazmat as hazmat
+    from discreet import mechanisms as mechanisms
+    from discreet import privacy as privacy
+    from discreet.privacy import ApproxDP as ApproxDP
+    from discreet.privacy import GaussianDP as GaussianDP
+    from discreet.privacy import PureDP as PureDP
+    from discreet.privacy import ZCDP as ZCDP
+
+_PACKAGES = ("attacks", "composition", "errors", "hazmat", "mechanisms", "privacy")
+_NAMES = {name: "discreet.privacy" for name in ("PureDP", "ApproxDP", "ZCDP", "GaussianDP")}
+
+
+def __getattr__(name: str) -> object:
+    if name in _PACKAGES:
+        return importlib.import_module(f"discreet.{name}")
+    if name in _NAMES:
+        return getattr(importlib.import_module(_NAMES[name]), name)
+    raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*_PACKAGES, *_NAMES, "__version__"])

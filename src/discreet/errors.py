@@ -1,0 +1,60 @@
+"""Every error the library raises.
+
+    DiscreetError
+    ├── ParameterError (ValueError)   a number outside its domain
+    ├── DomainError                   data or a query outside the declared domain
+    ├── UnsupportedError              a combination no theorem here covers
+    ├── BudgetExhausted               the filter refused; nothing was run
+    ├── LedgerError                   the record is missing, torn or out of order
+    └── EntropyError                  the operating system gave no randomness; nothing was drawn
+
+Messages are built from public facts only: parameters, schema, budgets.
+They never carry a data value, a true answer or a row count.
+"""
+
+from __future__ import annotations
+
+
+class DiscreetError(Exception):
+    """Root of the tree: `except DiscreetError` catches everything we raise."""
+
+
+class ParameterError(DiscreetError, ValueError):
+    """A parameter lies outside its domain."""
+
+
+class DomainError(DiscreetError):
+    """Data or a query lies outside the declared domain."""
+
+
+class UnsupportedError(DiscreetError):
+    """No theorem here covers this combination; the message says what to do instead."""
+
+
+class BudgetExhausted(DiscreetError):
+    """The privacy filter refused the spend.  Nothing was run and nothing was spent."""
+
+    def __init__(self, *, requested: object, remaining: object) -> None:
+        super().__init__(f"budget exhausted: requested {requested}, remaining {remaining}")
+        self.requested = requested
+        self.remaining = remaining
+
+
+class LedgerError(DiscreetError):
+    """The record is missing, torn or out of order."""
+
+
+class EntropyError(DiscreetError):
+    """The operating system's generator failed.  Nothing was drawn."""
+
+
+def require(condition: bool, rule: str, **received: object) -> None:  # noqa: FBT001 - reads as a sentence
+    """Raise `ParameterError` unless `condition`, naming every value involved.
+
+    >>> require(0 < 2.0 < 1, "0 < beta < 1", beta=2.0)
+    Traceback (most recent call last):
+    discreet.errors.ParameterError: need 0 < beta < 1, got beta=2.0
+    """
+    if not condition:
+        got = ", ".join(f"{name}={value!r}" for name, value in received.items())
+        raise ParameterError(f"need {rule}, got {got}")

@@ -1,0 +1,71 @@
+"""Integer values in, integer values out: checked on the way in, saturated on the way out.
+
+Noise is added to a Python integer exactly, and to an array of 64-bit integers with
+saturation: a sum beyond the 64-bit range is clamped to its end, which is
+post-processing of the exact sum, and never wraps.  Types are checked, values are not:
+whether a call raises depends on public facts only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    IntArray = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+    Integers = int | IntArray
+    Shape = tuple[int, ...] | None  # None: a single Python integer
+
+
+def integers(value: object) -> Integers:
+    """The value as a Python int, an int64 array, or an object array of Python ints.
+
+    >>> integers(2.0)
+    Traceback (most recent call last):
+    discreet.errors.ParameterError: need integers (counts, or values moved to a lattice first), got float
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    import numpy as np
+
+    if isinstance(value, np.integer):
+        return int(value)
+    array = np.asarray(value) if isinstance(value, (np.ndarray, list, tuple)) else None
+    if array is None or isinstance(value, bool):
+        raise _not_integers(type(value).__name__)
+    if array.dtype == object:
+        if not all(isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in array.flat):
+            raise _not_integers("an object array holding something else")
+        return array
+    if array.dtype.kind not in "iu":
+        raise _not_integers(f"an array of {array.dtype}")
+    if array.dtype == np.uint64:
+        raise ParameterError("need integers that fit 64 bits with sign, got uint64; pass astype(object) for exact ones")
+    return array.astype(np.int64, copy=False)
+
+
+def _not_integers(received: str) -> ParameterError:
+    return ParameterError(f"need integers (counts, or values moved to a lattice first), got {received}")
+
+
+def shape_of(value: Integers) -> Shape:
+    """The shape of the noise to draw: None for a single integer."""
+    return None if isinstance(value, int) else value.shape
+
+
+def add(value: Integers, noise: Integers) -> Integers:
+    """value + noise: exact on Python integers, saturating on 64-bit arrays."""
+    if isinstance(value, int) or isinstance(noise, int) or value.dtype == object or noise.dtype == object:
+        return value + noise
+    import numpy as np
+
+    total = value + noise  # wraps silently; the next line finds where
+    wrapped = ((value ^ total) & (noise ^ total)) < 0
+    if wrapped.any():
+        ends = np.iinfo(np.int64)
+        total = np.where(wrapped, np.where(value < 0, ends.min, ends.max), total)
+    return total

@@ -1,0 +1,356 @@
+"""What is promised: four currencies of privacy, ordered, composed and converted.
+
+    PureDP(epsilon)            Pr[M(x) in T] <= e^epsilon Pr[M(x') in T]
+    ApproxDP(epsilon, delta)   Pr[M(x) in T] <= e^epsilon Pr[M(x') in T] + delta
+    ZCDP(rho)                  D_order(M(x) || M(x')) <= rho * order for every Renyi order > 1
+    GaussianDP(mu)             at least as hard to tell apart as N(0, 1) and N(mu, 1)
+    RenyiDP(order, epsilon)    D_order(M(x) || M(x')) <= epsilon, for one order
+
+for all neighbours x ~ x' and all events T.  `a <= b` means that a implies b;
+`a + b` is the guarantee of running both, the second chosen after seeing the first,
+in their own currency; `group(k)` is the guarantee for datasets k steps apart.
+Numbers are exact, or rounded toward the weaker promise.
+
+Conversions (proofs: docs/theory/guarantees.md):
+    epsilon-DP            =>  epsilon^2 / 2 - zCDP                         (Bun, Steinke 2016)
+    epsilon-DP            =>  mu-GDP, mu = -2 Phi^-1(1 / (1 + e^epsilon))
+    mu-GDP                =>  mu^2 / 2 - zCDP, and (epsilon, delta) exactly (Dong, Roth, Su 2022)
+    rho-zCDP              =>  (epsilon, delta), best over Renyi orders     (Canonne, Kamath, Steinke 2020)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Self
+
+from discreet.errors import UnsupportedError, require
+from discreet.privacy import convert
+from discreet.privacy.neighbours import Neighbours
+from discreet.privacy.number import Number, exact, tidy, up
+
+Relation = type[Neighbours] | None
+
+
+def _common(a: Guarantee, b: Guarantee) -> Relation:
+    """The relation under which both hold; None adopts the other's, two different ones are refused."""
+    if a.neighbours is not None and b.neighbours is not None and a.neighbours is not b.neighbours:
+        raise UnsupportedError(
+            f"cannot add a guarantee under {a.neighbours.__name__} to one under {b.neighbours.__name__};"
+            " convert one of them first (to_replace)"
+        )
+    return a.neighbours or b.neighbours
+
+
+def _settle(guarantee: Guarantee, name: str, *, least: int = 0, most: int | None = None) -> None:
+    """Check one number of a guarantee and store it in its canonical form."""
+    given = getattr(guarantee, name)
+    value = exact(given)
+    rule = f"{name} >= {least}" if most is None else f"{least} <= {name} < {most}"
+    require(value >= least and (most is None or value < most), rule, **{name: given})
+    object.__setattr__(guarantee, name, tidy(value))
+
+
+class Guarantee:
+    """Base of the closed set of guarantees; see the module docstring."""
+
+    __slots__ = ()
+    neighbours: Relation
+
+    def __add__(self, other: Self) -> Self:
+        raise NotImplementedError
+
+    def __le__(self, other: Guarantee) -> bool:
+        """Whether self implies other: every mechanism with this guarantee has the other too."""
+        return (other.neighbours is None or self.neighbours in (None, other.neighbours)) and _implies(self, other)
+
+    def __ge__(self, other: Guarantee) -> bool:
+        """Whether other implies self."""
+        return other <= self
+
+    def repeat(self, times: int) -> Self:
+        """Run `times` mechanisms with this guarantee.
+
+        >>> PureDP(0.1).repeat(3)
+        PureDP(epsilon=0.3)
+        """
+        raise NotImplementedError
+
+    def group(self, size: int) -> Self:
+        """The guarantee for datasets `size` steps apart."""
+        raise NotImplementedError
+
+    def to_approx(self, delta: Number) -> ApproxDP:
+        """The least epsilon for which (epsilon, delta)-DP follows."""
+        raise NotImplementedError
+
+    def to_replace(self) -> Self:
+        """The same mechanism under Replace: a change is a removal and an addition."""
+        from discreet.privacy.neighbours import AddRemove, NullRow, Replace
+
+        if self.neighbours is Replace:
+            return self
+        if self.neighbours not in (AddRemove, NullRow):
+            raise UnsupportedError(f"to_replace needs AddRemove or NullRow, got {_name(self.neighbours)}")
+        return replace(self.group(2), neighbours=Replace)  # type: ignore[type-var]
+
+
+def _name(relation: Relation) -> str:
+    return "None" if relation is None else relation.__name__
+
+
+def _check_count(times: int, rule: str) -> None:
+    require(isinstance(times, int) and not isinstance(times, bool) and times >= 1, rule, received=times)
+
+
+@dataclass(frozen=True, slots=True)
+class PureDP(Guarantee):
+    """epsilon-differential privacy.
+
+    >>> PureDP(0.1) + PureDP(0.2)
+    PureDP(epsilon=0.3)
+    >>> PureDP(0.1).group(5)
+    PureDP(epsilon=0.5)
+    """
+
+    epsilon: Number
+    neighbours: Relation = field(default=None, kw_only=True, repr=False)
+
+    def __post_init__(self) -> None:
+        _settle(self, "epsilon")
+
+    def __add__(self, other: PureDP) -> PureDP:
+        if not isinstance(other, PureDP):
+            return NotImplemented
+        return PureDP(exact(self.epsilon) + exact(other.epsilon), neighbours=_common(self, other))
+
+    def repeat(self, times: int) -> PureDP:
+        """Composition adds epsilons."""
+        _check_count(times, "times >= 1")
+        return replace(self, epsilon=times * exact(self.epsilon))
+
+    def group(self, size: int) -> PureDP:
+        """A path of `size` steps multiplies the ratios."""
+        _check_count(size, "size >= 1")
+        return replace(self, epsilon=size * exact(self.epsilon))
+
+    def to_approx(self, delta: Number) -> ApproxDP:
+        """epsilon' = ln(e^epsilon - delta (1 + e^epsilon)): exact, attained by randomized response."""
+        return ApproxDP(convert.pure_to_approx(exact(self.epsilon), exact(delta)), delta, neighbours=self.neighbours)
+
+    def to_zcdp(self) -> ZCDP:
+        """rho = epsilon^2 / 2."""
+        return ZCDP(exact(self.epsilon) ** 2 / 2, neighbours=self.neighbours)
+
+    def to_gaussian(self) -> GaussianDP:
+        """mu = -2 Phi^-1(1 / (1 + e^epsilon)): the two trade-off curves touch at the kink."""
+        return GaussianDP(convert.pure_to_gaussian(exact(self.epsilon)), neighbours=self.neighbours)
+
+
+@dataclass(frozen=True, slots=True)
+class ApproxDP(Guarantee):
+    """(epsilon, delta)-differential privacy.
+
+    >>> ApproxDP(0.1, 1e-6) + ApproxDP(0.2, 1e-6)
+    ApproxDP(epsilon=0.3, delta=2e-06)
+    """
+
+    epsilon: Number
+    delta: Number
+    neighbours: Relation = field(default=None, kw_only=True, repr=False)
+
+    def __post_init__(self) -> None:
+        _settle(self, "epsilon")
+        _settle(self, "delta", most=1)
+
+    def __add__(self, other: ApproxDP) -> ApproxDP:
+        if not isinstance(other, ApproxDP):
+            return NotImplemented
+        epsilon, delta = exact(self.epsilon) + exact(other.epsilon), exact(self.delta) + exact(other.delta)
+        return ApproxDP(epsilon, delta, neighbours=_common(self, other))
+
+    def repeat(self, times: int) -> ApproxDP:
+        """Composition adds epsilons and deltas."""
+        _check_count(times, "times >= 1")
+        return replace(self, epsilon=times * exact(self.epsilon), delta=times * exact(self.delta))
+
+    def group(self, size: int) -> ApproxDP:
+        """(k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1)): the geometric sum along the path.
+
+        >>> ApproxDP(0.1, 1e-6).group(2)
+        ApproxDP(epsilon=0.2, delta=2.1051709180777533e-06)
+        """
+        _check_count(size, "size >= 1")
+        delta = exact(self.delta) * convert.group_factor(exact(self.epsilon), size)
+        return replace(self, epsilon=size * exact(self.epsilon), delta=up(delta))
+
+    def to_approx(self, delta: Number) -> ApproxDP:
+        """Itself, at a delta no smaller than its own."""
+        require(exact(delta) >= exact(self.delta), "delta at least the guarantee's own", delta=delta, own=self.delta)
+        return replace(self, delta=delta)
+
+
+@dataclass(frozen=True, slots=True)
+class ZCDP(Guarantee):
+    """rho-zero-concentrated differential privacy.
+
+    >>> ZCDP(0.1) + ZCDP(0.2)
+    ZCDP(rho=0.3)
+    >>> ZCDP(0.1).group(2)
+    ZCDP(rho=0.4)
+    """
+
+    rho: Number
+    neighbours: Relation = field(default=None, kw_only=True, repr=False)
+
+    def __post_init__(self) -> None:
+        _settle(self, "rho")
+
+    def __add__(self, other: ZCDP) -> ZCDP:
+        if not isinstance(other, ZCDP):
+            return NotImplemented
+        return ZCDP(exact(self.rho) + exact(other.rho), neighbours=_common(self, other))
+
+    def repeat(self, times: int) -> ZCDP:
+        """Composition adds rhos."""
+        _check_count(times, "times >= 1")
+        return replace(self, rho=times * exact(self.rho))
+
+    def group(self, size: int) -> ZCDP:
+        """k^2 rho."""
+        _check_count(size, "size >= 1")
+        return replace(self, rho=size * size * exact(self.rho))
+
+    def to_approx(self, delta: Number) -> ApproxDP:
+        """min over orders of rho order + ln(1 / (order delta)) / (order - 1) + ln(1 - 1 / order).
+
+        >>> round(ZCDP(0.5).to_approx(1e-6).epsilon, 5)
+        5.22153
+        """
+        return ApproxDP(convert.zcdp_to_approx(exact(self.rho), exact(delta)), delta, neighbours=self.neighbours)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GaussianDP(Guarantee):
+    """mu-Gaussian differential privacy.  Its square is kept exactly, since squares add.
+
+    >>> GaussianDP(3) + GaussianDP(4)
+    GaussianDP(mu=5.0)
+    """
+
+    mu: Number
+    neighbours: Relation = field(default=None, kw_only=True, repr=False)
+    square: Fraction = field(default=Fraction(-1), kw_only=True, repr=False)
+
+    def __post_init__(self) -> None:
+        _settle(self, "mu")
+        if self.square < 0:
+            object.__setattr__(self, "square", exact(self.mu) ** 2)
+
+    @classmethod
+    def from_square(cls, square: Number, *, neighbours: Relation = None) -> GaussianDP:
+        """The guarantee with mu^2 = square, exactly; mu is printed rounded up."""
+        value = exact(square)
+        require(value >= 0, "square >= 0", square=square)
+        return cls(convert.root_up(value), neighbours=neighbours, square=value)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, GaussianDP) and self.square == other.square and self.neighbours is other.neighbours
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.square, self.neighbours))
+
+    def __add__(self, other: GaussianDP) -> GaussianDP:
+        if not isinstance(other, GaussianDP):
+            return NotImplemented
+        return GaussianDP.from_square(self.square + other.square, neighbours=_common(self, other))
+
+    def repeat(self, times: int) -> GaussianDP:
+        """Composition adds squares."""
+        _check_count(times, "times >= 1")
+        return GaussianDP.from_square(times * self.square, neighbours=self.neighbours)
+
+    def group(self, size: int) -> GaussianDP:
+        """k mu."""
+        _check_count(size, "size >= 1")
+        return GaussianDP.from_square(size * size * self.square, neighbours=self.neighbours)
+
+    def to_zcdp(self) -> ZCDP:
+        """rho = mu^2 / 2."""
+        return ZCDP(self.square / 2, neighbours=self.neighbours)
+
+    def to_approx(self, delta: Number) -> ApproxDP:
+        """The root of Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) = delta, from above."""
+        epsilon = convert.gaussian_to_approx(self.square, exact(delta))
+        return ApproxDP(epsilon, delta, neighbours=self.neighbours)
+
+
+@dataclass(frozen=True, slots=True)
+class RenyiDP(Guarantee):
+    """(order, epsilon)-Renyi differential privacy, at one order.
+
+    >>> RenyiDP(2, 0.5) + RenyiDP(2, 0.25)
+    RenyiDP(order=2.0, epsilon=0.75)
+    """
+
+    order: Number
+    epsilon: Number
+    neighbours: Relation = field(default=None, kw_only=True, repr=False)
+
+    def __post_init__(self) -> None:
+        require(exact(self.order) > 1, "order > 1", order=self.order)
+        _settle(self, "order")
+        _settle(self, "epsilon")
+
+    def __add__(self, other: RenyiDP) -> RenyiDP:
+        if not isinstance(other, RenyiDP):
+            return NotImplemented
+        require(exact(self.order) == exact(other.order), "equal orders", left=self.order, right=other.order)
+        return replace(self, epsilon=exact(self.epsilon) + exact(other.epsilon), neighbours=_common(self, other))
+
+    def repeat(self, times: int) -> RenyiDP:
+        """Composition adds epsilons at one order."""
+        _check_count(times, "times >= 1")
+        return replace(self, epsilon=times * exact(self.epsilon))
+
+    def group(self, size: int) -> RenyiDP:
+        """Refused: one order is not enough to bound a path."""
+        raise UnsupportedError("group privacy of RenyiDP needs the whole curve; use ZCDP")
+
+    def to_approx(self, delta: Number) -> ApproxDP:
+        """epsilon + ln(1 / (order delta)) / (order - 1) + ln(1 - 1 / order)."""
+        epsilon = convert.renyi_to_approx(exact(self.order), exact(self.epsilon), exact(delta))
+        return ApproxDP(epsilon, delta, neighbours=self.neighbours)
+
+
+def _implies(a: Guarantee, b: Guarantee) -> bool:
+    """a implies b, by the strongest conversion we can prove; False means not proven."""
+    match a, b:
+        case (PureDP(), PureDP()):
+            return exact(a.epsilon) <= exact(b.epsilon)
+        case (ZCDP(), ZCDP()):
+            return exact(a.rho) <= exact(b.rho)
+        case (GaussianDP(), GaussianDP()):
+            return a.square <= b.square
+        case (RenyiDP(), RenyiDP()):
+            return exact(a.order) >= exact(b.order) and exact(a.epsilon) <= exact(b.epsilon)
+        case (ZCDP(), RenyiDP()):
+            return exact(a.rho) * exact(b.order) <= exact(b.epsilon)
+        case (ApproxDP(), ApproxDP()):
+            return exact(a.delta) <= exact(b.delta) and exact(a.epsilon) <= exact(b.epsilon)
+        case (_, ApproxDP()) if not isinstance(a, ApproxDP):
+            if isinstance(a, PureDP) and exact(a.epsilon) <= exact(b.epsilon):
+                return True
+            return exact(b.delta) > 0 and exact(a.to_approx(b.delta).epsilon) <= exact(b.epsilon)
+        case (ApproxDP(delta=0.0), PureDP()):
+            return exact(a.epsilon) <= exact(b.epsilon)
+        case (PureDP() | GaussianDP(), ZCDP()):
+            return exact(a.to_zcdp().rho) <= exact(b.rho)
+        case (PureDP(), GaussianDP()):
+            return a.to_gaussian().square <= b.square
+        case (PureDP() | GaussianDP(), RenyiDP()):
+            return _implies(a.to_zcdp(), b)
+        case _:
+            return False
