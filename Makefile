@@ -1,0 +1,59 @@
+# Each target sets up what it needs, from a clean clone.  `make demo` and `make test` are the two that matter.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+PEERS := .venv/.peers
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format acceptance bench docs reference lock clean
+
+help:  ## List the targets.
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+setup: $(READY)  ## Make .venv with the locked dependencies (PYTHON= picks the interpreter).
+
+$(READY): requirements/dev.lock pyproject.toml scripts/setup.sh
+	@PYTHON="$(PYTHON)" bash scripts/setup.sh
+
+$(PEERS): $(READY) requirements/bench.lock
+	@$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements/bench.lock
+	@touch $@
+
+demo: $(READY)  ## Ask five private questions of a fake hospital; the picture is out/demo.svg.
+	@$(BIN)/python examples/demo.py
+
+check: $(READY)  ## The checks that run no test: format, lint, types, layers, spelling.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+test: check  ## Everything that must hold before a change is merged.
+	$(BIN)/python -m pytest -n 2
+	$(BIN)/mkdocs build --strict --quiet
+
+format: $(READY)  ## Format the source and mend what ruff can mend.
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+acceptance: $(READY)  ## The statistical checks at full counts, with a table (hours).
+	DISCREET_ACCEPTANCE=1 $(BIN)/python -m pytest -n 2 -q
+
+bench: $(PEERS)  ## Speed and accuracy against peers and against the limit.
+	$(BIN)/python -m benchmarks
+
+docs: $(READY)  ## Build the documentation into site/.
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
+reference: $(READY)  ## Write docs/reference/ from the public names.
+	$(BIN)/python scripts/reference.py
+
+lock: $(READY)  ## Resolve the dependencies again and write requirements/*.lock (minutes).
+	bash scripts/lock.sh
+
+clean:  ## Remove everything that can be made again.
+	rm -rf .venv build dist out site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
