@@ -1,0 +1,1 @@
+from discreet.mechanisms.laplace import Laplace as Laplace
