@@ -5,18 +5,27 @@ a fresh key from the operating system at start, after every `REKEY` bytes and in
 forked child, holds a lock while it draws, refuses to be pickled or copied, and raises
 `EntropyError` when the operating system gives nothing: no key, no noise, no answer.
 
+A fork is noticed twice over: by Python's hook, and by a page of memory that the kernel
+wipes in every child, so that a fork made by a C library behind Python's back is seen too.
+
 Assumption behind every guarantee of this package: AES-256 in counter mode under a key
 from the operating system cannot be told from independent fair bits (docs/limitations.md).
+What follows from it, and what does not: docs/theory/entropy.md.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
+import mmap
 import os
+import sys
 import threading
+import weakref
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from discreet.errors import EntropyError, require
+from discreet.errors import EntropyError, ParameterError, require
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +35,7 @@ if TYPE_CHECKING:
 
 REKEY = 1 << 24  # bytes drawn under one key
 BUFFER = 1 << 12  # bytes kept for small draws
+_WIPE_ON_FORK = 18  # MADV_WIPEONFORK, which Python names only from 3.12 on
 _CHUNK = bytes(1 << 16)  # encrypting zeros gives the key stream; 64 KiB stays in cache
 
 
@@ -46,6 +56,8 @@ class RandomSource(Protocol):
 class _CounterMode:
     """The key stream of AES-256-CTR, with a small buffer; subclasses say where keys come from."""
 
+    _alive: bytes | mmap.mmap = b"\x01"  # byte 0 turns to zero when this state is a copy and must be forgotten
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._forget()
@@ -53,7 +65,7 @@ class _CounterMode:
     def _forget(self) -> None:
         self._stream = None
         self._room = 0  # bytes left under this key
-        self._buffer, self._at = b"", 0
+        self._read = io.BytesIO().read  # of the buffer, which is empty
 
     def _key(self) -> bytes:
         raise NotImplementedError
@@ -62,7 +74,9 @@ class _CounterMode:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
         key = self._key()
-        self._stream = Cipher(algorithms.AES(key[:32]), modes.CTR(key[32:48])).encryptor()
+        if len(key) != 48:
+            raise EntropyError("the random generator gave a short key; nothing was drawn")
+        self._stream = Cipher(algorithms.AES(key[:32]), modes.CTR(key[32:])).encryptor()
         self._room = REKEY
 
     def _fill(self, size: int) -> bytes:
@@ -74,17 +88,26 @@ class _CounterMode:
 
     def bits(self, count: int) -> int:
         """An integer uniform on 0 .. 2^count - 1."""
-        require(count >= 0, "count >= 0", count=count)
-        size = (count + 7) // 8
+        if count <= 0:
+            require(count == 0, "count >= 0", count=count)
+            return 0
+        size = (count + 7) >> 3
+        drawn = self._read(size) if self._alive[0] else b""  # one C call: no two threads get the same bytes
+        if len(drawn) < size:
+            drawn = self._read_on(drawn, size)
+        return int.from_bytes(drawn, "little") >> (-count & 7)  # the spare bits of the last byte are dropped
+
+    def _read_on(self, drawn: bytes, size: int) -> bytes:
+        """`drawn` and what comes after it, `size` bytes in all."""
         with self._lock:
-            parts = []
-            while size > len(self._buffer) - self._at:
-                parts.append(self._buffer[self._at :])
-                size -= len(parts[-1])
-                self._buffer, self._at = self._fill(BUFFER), 0
-            parts.append(self._buffer[self._at : self._at + size])
-            self._at += size
-        return int.from_bytes(b"".join(parts), "little") >> (-count % 8)
+            if not self._alive[0]:
+                self._forget()
+            while len(drawn) < size:
+                more = self._read(size - len(drawn))
+                if not more:
+                    self._read = io.BytesIO(self._fill(BUFFER)).read
+                drawn += more
+        return drawn
 
     def words(self, count: int) -> Words:
         """`count` independent uniform 64-bit words, in one array."""
@@ -92,9 +115,11 @@ class _CounterMode:
 
         require(count >= 0, "count >= 0", count=count)
         out = np.empty(count + 2, dtype=np.uint64)  # the cipher wants a block to spare
-        view = memoryview(out).cast("B")
+        view = out.view(np.uint8).data
         end, at = 8 * count, 0
         with self._lock:
+            if not self._alive[0]:
+                self._forget()
             while at < end:
                 size = min(len(_CHUNK), end - at)
                 if self._room < size:
@@ -116,8 +141,13 @@ class SystemRandom(_CounterMode):
     secure = True
 
     def __init__(self) -> None:
+        self._page = self._alive = _wiped_by_fork()
         super().__init__()
-        os.register_at_fork(after_in_child=self._after_fork)
+        _instances.add(self)
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._page[0] = 1
 
     def _after_fork(self) -> None:
         self._lock = threading.Lock()  # another thread may have held it at the fork
@@ -128,6 +158,24 @@ class SystemRandom(_CounterMode):
             return os.urandom(48)
         except (OSError, NotImplementedError) as error:
             raise EntropyError("the operating system's random generator failed; nothing was drawn") from error
+
+
+def _wiped_by_fork() -> mmap.mmap:
+    """A private page that reads as zeros in a forked child, where the kernel can do it (Linux 4.14)."""
+    page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # an older kernel: Python's hook alone then sees the fork
+            page.madvise(_WIPE_ON_FORK)
+    return page
+
+
+def _after_fork() -> None:
+    for random in _instances:
+        random._after_fork()
+
+
+_instances: weakref.WeakSet[SystemRandom] = weakref.WeakSet()
+os.register_at_fork(after_in_child=_after_fork)
 
 
 class SeededRandom(_CounterMode):
@@ -152,5 +200,15 @@ _system = SystemRandom()
 
 
 def source(rng: RandomSource | None) -> RandomSource:
-    """The given source, or the system's when it is None."""
-    return _system if rng is None else rng
+    """The given source, or the system's when it is None.
+
+    >>> from random import Random
+    >>> source(Random(1))
+    Traceback (most recent call last):
+    discreet.errors.ParameterError: need a RandomSource or None, got Random
+    """
+    if rng is None:
+        return _system
+    if not hasattr(rng, "words"):
+        raise ParameterError(f"need a RandomSource or None, got {type(rng).__name__}")
+    return rng
