@@ -5,6 +5,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 PEERS := .venv/.peers
 
+export NO_MKDOCS_2_WARNING := 1
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format acceptance bench docs reference lock clean
 

@@ -1,0 +1,42 @@
+"""mkdocs hooks: folders in the navigation, and formulas as MathML, so that a page needs no script and no network.
+
+A navigation entry that ends in "/" stands for every page of that folder, index first.
+Formulas are written `$...$`; the browser draws the MathML that is made of them here.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from latex2mathml.converter import convert
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Replace each folder of the navigation by its pages."""
+    docs = Path(config.docs_dir)
+    config.nav = [{title: _pages(docs, target) for title, target in entry.items()} for entry in config.nav or []]
+    return config
+
+
+def _pages(docs: Path, target: str) -> str | list[str]:
+    if not target.endswith("/"):
+        return target
+    pages = sorted((docs / target).glob("*.md"), key=lambda page: (page.name != "index.md", page.name))
+    return [page.relative_to(docs).as_posix() for page in pages]
+
+
+def on_page_content(content: str, **_: object) -> str:
+    """Replace each formula by its MathML."""
+    return FORMULA.sub(_mathml, content)
+
+
+def _mathml(match: re.Match[str]) -> str:
+    return convert(html.unescape(match[2]).strip(), display="block" if match[1] == "div" else "inline")

@@ -1,0 +1,125 @@
+"""The documents are complete: what exists is described, and what is described exists."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+from functools import cache
+
+import pytest
+
+from discreet import errors
+from scripts.reference import pages, public_names
+from tests.house.repository import LAYERS, PACKAGE, ROOT, calls, modules, named, syntax
+
+THEORY = ROOT / "docs/theory"
+NAMES = [(layer, name) for layer in LAYERS for name in public_names(layer)]
+NOT_RAISED_YET = {"DomainError"}  # its folder comes later
+WITHOUT_THEORY = {"__init__", "base"}  # a list of names, and a protocol
+
+
+@pytest.mark.parametrize("page", sorted(pages()))
+def test_the_reference_is_what_the_source_says(page):
+    assert (ROOT / "docs/reference" / page).read_text() == pages()[page], "run `make reference`"
+
+
+@pytest.mark.parametrize(("layer", "name"), NAMES)
+def test_every_public_name_has_an_entry_and_a_docstring(layer, name):
+    thing = getattr(importlib.import_module(f"discreet.{layer}"), name)
+
+    assert f"::: discreet.{layer}.{name}\n" in (ROOT / f"docs/reference/{layer}.md").read_text()
+    if inspect.isclass(thing) or inspect.isroutine(thing):
+        assert inspect.getdoc(thing)
+
+
+@pytest.mark.parametrize("name", [name for layer, name in NAMES if layer == "mechanisms"])
+def test_every_mechanism_shows_an_example_that_runs(name):
+    thing = getattr(importlib.import_module("discreet.mechanisms"), name)
+    if not inspect.isclass(thing) or getattr(thing, "_is_protocol", False) or not hasattr(thing, "__call__"):
+        pytest.skip("not a mechanism")
+
+    assert ">>> " in (inspect.getdoc(thing) or "")
+
+
+@cache
+def _raised_in_tests() -> frozenset[str]:
+    raised = (call for path in modules(ROOT / "tests") for call in calls(path) if named(call.func) == "raises")
+    return frozenset(named(word) for call in raised for arg in call.args for word in ast.walk(arg) if named(word))
+
+
+ERRORS = sorted(name for name, thing in vars(errors).items() if inspect.isclass(thing) and name != "DiscreetError")
+
+
+@pytest.mark.parametrize("error", [name for name in ERRORS if name not in NOT_RAISED_YET])
+def test_every_error_is_raised_by_an_example_in_the_tests(error):
+    assert error in _raised_in_tests()
+
+
+@pytest.mark.parametrize("error", sorted(NOT_RAISED_YET))
+def test_errors_without_an_example_are_raised_nowhere(error):
+    assert not any(named(call.func) == error for path in modules(PACKAGE) for call in calls(path))
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_the_tree_of_errors_is_drawn(error):
+    assert f"── {error} " in (errors.__doc__ or "")
+
+
+def _mentioned(text: str) -> set[str]:
+    return set(re.findall(r"docs/[\w/-]+\.md", text))
+
+
+@pytest.mark.parametrize("path", modules(PACKAGE), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_every_page_a_module_cites_exists(path):
+    assert [page for page in sorted(_mentioned(path.read_text())) if not (ROOT / page).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        path
+        for layer in ("mechanisms", "composition")
+        for path in modules(PACKAGE / layer)
+        if path.stem not in WITHOUT_THEORY and not path.stem.startswith("_")
+    ],
+    ids=lambda path: path.relative_to(PACKAGE).as_posix(),
+)
+def test_every_module_of_a_theory_folder_has_a_theory_page(path):
+    cited = {page for page in _mentioned(ast.get_docstring(syntax(path)) or "") if page.startswith("docs/theory/")}
+
+    assert cited or (THEORY / f"{path.stem}.md").exists()
+
+
+@pytest.mark.parametrize("folder", ["theory", "adr", "reference"])
+def test_every_page_is_linked_from_the_index_of_its_folder(folder):
+    index = (ROOT / "docs" / folder / "index.md").read_text()
+    linked = set(re.findall(r"\]\(([\w-]+\.md)\)", index))
+    there = {page.name for page in (ROOT / "docs" / folder).glob("*.md")} - {"index.md"}
+
+    assert linked == there
+
+
+def test_every_theory_page_opens_with_its_title():
+    assert [page.name for page in THEORY.glob("*.md") if not page.read_text().startswith("# ")] == []
+
+
+def _tests(path: str) -> set[str]:
+    return {node.name for node in ast.walk(syntax(ROOT / path)) if isinstance(node, ast.FunctionDef)}
+
+
+PROMISES = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (ROOT / "docs/promises.md").read_text())
+
+
+def test_every_promise_names_a_test():
+    rows = [line for line in (ROOT / "docs/promises.md").read_text().splitlines() if re.match(r"\| P\d", line)]
+
+    assert len(rows) >= 20
+    assert [row for row in rows if not re.search(r"`tests/[\w/]+\.py::test_\w+`", row)] == []
+
+
+@pytest.mark.parametrize(("path", "name"), PROMISES)
+def test_the_test_that_holds_a_promise_exists(path, name):
+    assert name.startswith("test_")
+    assert name in _tests(path)

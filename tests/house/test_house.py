@@ -1,0 +1,116 @@
+"""The house: locked dependencies, make targets, what CI runs, and a suite that does not shrink."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from tests.house.repository import ROOT
+from tests.scale import FULL
+
+FLOOR = 100  # collected tests; raise it as the suite grows
+LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def _locked(lock) -> dict[str, str]:
+    """Each package of a lock with everything written about it."""
+    text = re.sub(r"^#.*\n", "", lock.read_text(), flags=re.MULTILINE)
+    return {entry.split("==")[0]: entry for entry in re.split(r"\n(?=\w)", text.strip())}
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.stem)
+def test_every_package_is_locked_to_a_version_and_its_hashes(lock):
+    form = re.compile(r"[\w.-]+==[\w.]+( \\\n    --hash=sha256:[0-9a-f]{64})+")
+
+    assert [name for name, entry in _locked(lock).items() if not form.fullmatch(entry)] == []
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.stem)
+def test_a_lock_names_no_address(lock):
+    assert re.findall(r"(?m)^\s*--(?!hash)\S+|://|^\s*-[a-z]\b", lock.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Makefile", ".ci/run", ".pre-commit-config.yaml", "mkdocs.yml", "pyproject.toml"]
+    + [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "scripts").glob("*.*"))],
+)
+def test_the_house_names_no_address(name):
+    assert "://" not in (ROOT / name).read_text()
+
+
+@pytest.mark.parametrize(("extra", "lock"), [("dev", "dev"), ("docs", "dev"), ("plot", "dev"), ("bench", "bench")])
+def test_what_the_project_asks_for_is_locked(extra, lock):
+    asked = PROJECT["project"]["dependencies"] * (lock == "dev") + PROJECT["project"]["optional-dependencies"][extra]
+    names = {re.match(r"[\w.-]+", need)[0].lower() for need in asked} - {"discreet"}
+
+    assert names - set(_locked(ROOT / f"requirements/{lock}.lock")) == set()
+
+
+@pytest.mark.parametrize("target", ["setup", "demo", "test", "acceptance", "bench", "docs"])
+def test_every_promised_target_sets_up_what_it_needs(target):
+    plan = subprocess.run(["make", "--always-make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True)
+
+    assert plan.returncode == 0, plan.stderr
+    assert "scripts/setup.sh" in plan.stdout
+
+
+def test_ci_runs_make_test_and_nothing_else():
+    lines = (ROOT / ".ci/run").read_text().splitlines()
+
+    assert [line for line in lines if line and line[0] != "#"][-1] == "make test"
+    assert (ROOT / ".ci/run").stat().st_mode & 0o111
+
+
+def _setup_with(tmp_path, interpreter: str) -> subprocess.CompletedProcess[str]:
+    """Run scripts/setup.sh in an empty folder with a pretended Python."""
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts/setup.sh").write_text((ROOT / "scripts/setup.sh").read_text())
+    fake = tmp_path / "python"
+    fake.write_text(f"#!/bin/sh\n{interpreter}\n")
+    fake.chmod(0o755)
+    environment = {"PYTHON": str(fake), "PATH": "/usr/bin:/bin"}
+    return subprocess.run(
+        ["bash", "scripts/setup.sh"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
+    )
+
+
+def test_setup_refuses_an_old_python_and_says_what_to_do(tmp_path):
+    run = _setup_with(tmp_path, 'test "$1" = -c && exit 1; echo Python 3.9.2')
+
+    assert run.returncode == 1
+    assert "need Python 3.11 or newer, got Python 3.9.2" in run.stderr
+    assert "PYTHON=" in run.stderr
+
+
+def test_setup_without_the_venv_module_says_what_to_install(tmp_path):
+    run = _setup_with(tmp_path, 'test "$1" = -m && exit 1; exit 0')
+
+    assert run.returncode == 1
+    assert "apt install python3-venv" in run.stderr
+
+
+def test_the_suite_has_not_shrunk(request):
+    if FULL or request.config.args != request.config.getini("testpaths"):
+        pytest.skip("only part of the suite was asked for")
+
+    assert len(request.session.items) >= FLOOR
+
+
+def test_warnings_are_errors():
+    with pytest.raises(UserWarning):
+        __import__("warnings").warn("a warning", stacklevel=1)
+
+
+def test_the_package_and_the_project_agree_on_the_version():
+    from importlib.metadata import version
+
+    import discreet
+
+    assert version("discreet") == discreet.__version__
+    assert sys.version_info >= (3, 11)

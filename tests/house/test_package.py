@@ -1,0 +1,53 @@
+"""The package as installed: quick to import, small modules, nothing heavy until it is used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import discreet
+from tests.house.repository import PACKAGE, modules
+
+SIZE = 400  # lines of a module
+SLOW = {"altair", "dp_accounting", "hypothesis", "mkdocs", "numba", "numpy", "pandas", "scipy"}
+
+
+def _loaded(statement: str) -> set[str]:
+    """The slow packages that are loaded after a statement in a new interpreter."""
+    program = f"import sys; {statement}; print(*{{name.split('.')[0] for name in sys.modules}})"
+    run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    return SLOW.intersection(run.stdout.split())
+
+
+@pytest.mark.parametrize("statement", ["import discreet", "import discreet.errors, discreet.privacy"])
+def test_importing_the_package_loads_nothing_slow(statement):
+    assert _loaded(statement) == set()
+
+
+def test_importing_the_mechanisms_loads_no_compiler_and_no_accountant():
+    assert _loaded("import discreet.mechanisms, discreet.composition, discreet.hazmat") <= {"numpy"}
+
+
+def test_a_slow_import_would_be_seen():
+    assert _loaded("import numpy") == {"numpy"}
+
+
+@pytest.mark.parametrize("name", dir(discreet))
+def test_every_name_of_the_package_can_be_had(name):
+    assert getattr(discreet, name) is not None
+
+
+def test_an_unknown_name_is_refused_like_in_any_module():
+    with pytest.raises(AttributeError, match="no attribute 'Laplac'"):
+        discreet.Laplac  # noqa: B018 - the lookup is the test
+
+
+@pytest.mark.parametrize("path", modules(PACKAGE), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_a_module_is_one_idea_of_at_most_four_hundred_lines(path):
+    text = path.read_text()
+
+    assert len(text.splitlines()) <= SIZE
+    assert text.startswith('"""') or path.stem == "_version"
+    assert "TODO" not in text

@@ -1,0 +1,43 @@
+"""The README tells the truth: its example runs, and its map is the disk."""
+
+from __future__ import annotations
+
+import re
+
+from tests.house.repository import MADE, PACKAGE, ROOT
+
+README = (ROOT / "README.md").read_text()
+
+
+def _map() -> list[str]:
+    """The lines of the README's map, without their descriptions."""
+    block = next(block for block in re.findall(r"```\n(.*?)```", README, re.DOTALL) if block.startswith("src/"))
+    return [re.split(r"\s{2,}", line.rstrip().lstrip("\n"))[0 if line[0] != " " else 1] for line in block.splitlines()]
+
+
+def test_the_map_of_folders_equals_the_disk():
+    top = {f"{path.name}/" for path in ROOT.iterdir() if path.is_dir() and path.name[0] != "." and path.name not in MADE}
+    inside = {
+        path.name + "/" * path.is_dir() for path in PACKAGE.iterdir() if path.name[0] != "_" and path.suffix in ("", ".py")
+    }
+
+    assert set(_map()) == (top - {"src/"}) | {"src/discreet/"} | inside
+
+
+def test_the_map_is_in_the_order_of_the_layers():
+    layers = [entry for entry in _map() if (PACKAGE / entry).exists()]
+
+    assert layers == ["errors.py", "privacy/", "hazmat/", "mechanisms/", "composition/", "attacks/"]
+
+
+def test_the_example_is_the_first_of_the_examples():
+    shown = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    body = (ROOT / "examples/00_ten_lines.py").read_text().split("[start:body]\n")[1].split("# --8<--")[0]
+
+    assert shown == [body]
+    assert len([line for line in body.splitlines() if line]) == 10
+
+
+def test_the_links_lead_somewhere():
+    assert [link for link in re.findall(r"\]\(([^)]+)\)", README) if not (ROOT / link).exists()] == []
+    assert "docs/limitations.md" in README
