@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def integers(value: object) -> Integers:
-    """The value as a Python int, an int64 array, or an object array of Python ints.
+    """The value as a Python int, an int64 array, or an object array of Python ints (from a list of them).
 
     >>> integers(2.0)
     Traceback (most recent call last):
@@ -34,9 +34,11 @@ def integers(value: object) -> Integers:
 
     if isinstance(value, np.integer):
         return int(value)
-    array = np.asarray(value) if isinstance(value, (np.ndarray, list, tuple)) else None
-    if array is None or isinstance(value, bool):
+    if isinstance(value, (list, tuple)):  # exact whatever their size, so that the type depends on no value
+        value = np.array(value, dtype=object)
+    if not isinstance(value, np.ndarray):
         raise _not_integers(type(value).__name__)
+    array = value
     if array.dtype == object:
         if not all(isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in array.flat):
             raise _not_integers("an object array holding something else")

@@ -82,9 +82,8 @@ class Laplace:
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
         require(size >= 1, "size >= 1", size=size)
         one = -math.expm1(math.log1p(-beta) / size)  # the tail each entry may have
-        scale = float(self.scale)
-        log_rest = math.log(2 / (1 + math.exp(-1 / scale))) - math.log(one)
-        return max(0, math.ceil(scale * log_rest * (1 - 1e-15)) - 1)
+        p = math.exp(-float(min(1 / self.scale, Fraction(800))))
+        return max(0, math.ceil(self.scale * Fraction(math.log(2 / ((1 + p) * one)) * (1 - 1e-15))) - 1)
 
     def event(self) -> LaplaceEvent:
         """What ran, for the accountant."""
