@@ -37,10 +37,9 @@ def test_every_public_name_has_an_entry_and_a_docstring(layer, name):
 @pytest.mark.parametrize("name", [name for layer, name in NAMES if layer == "mechanisms"])
 def test_every_mechanism_shows_an_example_that_runs(name):
     thing = getattr(importlib.import_module("discreet.mechanisms"), name)
-    if not inspect.isclass(thing) or getattr(thing, "_is_protocol", False) or not hasattr(thing, "__call__"):
-        pytest.skip("not a mechanism")
+    shows = ">>> " in (inspect.getdoc(thing) or "")
 
-    assert ">>> " in (inspect.getdoc(thing) or "")
+    assert shows or getattr(thing, "_is_protocol", False) or not hasattr(thing, "privacy")
 
 
 @cache

@@ -7,18 +7,23 @@ import re
 from tests.house.repository import MADE, PACKAGE, ROOT
 
 README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)  # language, text
 
 
 def _map() -> list[str]:
     """The lines of the README's map, without their descriptions."""
-    block = next(block for block in re.findall(r"```\n(.*?)```", README, re.DOTALL) if block.startswith("src/"))
-    return [re.split(r"\s{2,}", line.rstrip().lstrip("\n"))[0 if line[0] != " " else 1] for line in block.splitlines()]
+    block = next(text for _, text in BLOCKS if text.startswith("src/"))
+    return [line.split()[0] for line in block.splitlines()]
 
 
 def test_the_map_of_folders_equals_the_disk():
-    top = {f"{path.name}/" for path in ROOT.iterdir() if path.is_dir() and path.name[0] != "." and path.name not in MADE}
+    top = {
+        f"{path.name}/" for path in ROOT.iterdir() if path.is_dir() and path.name[0] != "." and path.name not in MADE
+    }
     inside = {
-        path.name + "/" * path.is_dir() for path in PACKAGE.iterdir() if path.name[0] != "_" and path.suffix in ("", ".py")
+        path.name + "/" * path.is_dir()
+        for path in PACKAGE.iterdir()
+        if path.name[0] != "_" and path.suffix in ("", ".py")
     }
 
     assert set(_map()) == (top - {"src/"}) | {"src/discreet/"} | inside
@@ -31,11 +36,11 @@ def test_the_map_is_in_the_order_of_the_layers():
 
 
 def test_the_example_is_the_first_of_the_examples():
-    shown = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    shown = [text for language, text in BLOCKS if language == "python"]
     body = (ROOT / "examples/00_ten_lines.py").read_text().split("[start:body]\n")[1].split("# --8<--")[0]
 
     assert shown == [body]
-    assert len([line for line in body.splitlines() if line]) == 10
+    assert len([line for line in body.splitlines() if line]) <= 10
 
 
 def test_the_links_lead_somewhere():
