@@ -9,10 +9,12 @@ one unit's influence that the event asserts.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from fractions import Fraction
+from numbers import Integral
 
-from discreet.errors import LedgerError, require
+from discreet.errors import LedgerError, ParameterError, require
 from discreet.privacy.number import Number, exact
+
+_KIND = "kind"  # the key that names the class; no field may be called so
 
 
 class Event:
@@ -24,9 +26,9 @@ class Event:
         """A JSON-ready form; numbers are exact, as strings.
 
         >>> PureEvent(epsilon=0.1).to_dict()
-        {'event': 'PureEvent', 'epsilon': '1/10'}
+        {'kind': 'PureEvent', 'epsilon': '1/10'}
         """
-        return {"event": type(self).__name__} | {f.name: _encode(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
+        return {_KIND: type(self).__name__} | {f.name: _encode(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
 
 
 def _encode(value: object) -> object:
@@ -41,9 +43,29 @@ def _encode(value: object) -> object:
             return str(exact(value))  # type: ignore[arg-type]
 
 
-def _exactly(event: Event, *names: str) -> None:
+def _exactly(event: Event, *names: str, above: int | None = None, least: int | None = None) -> None:
+    """Store numbers exactly, after checking them against a strict or a weak lower bound."""
     for name in names:
-        object.__setattr__(event, name, exact(getattr(event, name)))
+        given = getattr(event, name)
+        value = exact(given)
+        if above is not None:
+            require(value > above, f"{name} > {above}", **{name: given})
+        if least is not None:
+            require(value >= least, f"{name} >= {least}", **{name: given})
+        object.__setattr__(event, name, value)
+
+
+def _whole(event: Event, name: str) -> None:
+    """Store a whole number of at least 1."""
+    given = getattr(event, name)
+    whole = isinstance(given, Integral) and not isinstance(given, bool)
+    require(whole and given >= 1, f"a whole number {name} >= 1", **{name: given})
+    object.__setattr__(event, name, int(given))
+
+
+def _all_events(*values: object) -> None:
+    for value in values:
+        require(isinstance(value, Event), "an event", event=value)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,8 +75,7 @@ class PureEvent(Event):
     epsilon: Number
 
     def __post_init__(self) -> None:
-        _exactly(self, "epsilon")
-        require(exact(self.epsilon) >= 0, "epsilon >= 0", epsilon=self.epsilon)
+        _exactly(self, "epsilon", least=0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,9 +86,8 @@ class ApproxEvent(Event):
     delta: Number
 
     def __post_init__(self) -> None:
-        _exactly(self, "epsilon", "delta")
-        require(exact(self.epsilon) >= 0, "epsilon >= 0", epsilon=self.epsilon)
-        require(0 <= exact(self.delta) < 1, "0 <= delta < 1", delta=self.delta)
+        _exactly(self, "epsilon", "delta", least=0)
+        require(exact(self.delta) < 1, "0 <= delta < 1", delta=self.delta)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,8 +97,7 @@ class ZCDPEvent(Event):
     rho: Number
 
     def __post_init__(self) -> None:
-        _exactly(self, "rho")
-        require(exact(self.rho) >= 0, "rho >= 0", rho=self.rho)
+        _exactly(self, "rho", least=0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,8 +111,8 @@ class LaplaceEvent(Event):
     sensitivity: int
 
     def __post_init__(self) -> None:
-        _exactly(self, "scale")
-        require(exact(self.scale) > 0, "scale > 0", scale=self.scale)
+        _exactly(self, "scale", above=0)
+        _whole(self, "sensitivity")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,8 +126,7 @@ class GaussianEvent(Event):
     sensitivity: Number
 
     def __post_init__(self) -> None:
-        _exactly(self, "sigma", "sensitivity")
-        require(exact(self.sigma) > 0, "sigma > 0", sigma=self.sigma)
+        _exactly(self, "sigma", "sensitivity", above=0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,7 +136,7 @@ class RandomizedResponseEvent(Event):
     epsilon: Number
 
     def __post_init__(self) -> None:
-        _exactly(self, "epsilon")
+        _exactly(self, "epsilon", least=0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,7 +149,7 @@ class ExponentialEvent(Event):
     epsilon: Number
 
     def __post_init__(self) -> None:
-        _exactly(self, "epsilon")
+        _exactly(self, "epsilon", least=0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,6 +157,10 @@ class ComposedEvent(Event):
     """Several events on the same data, one after another."""
 
     events: tuple[Event, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", tuple(self.events))
+        _all_events(*self.events)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,7 +171,8 @@ class RepeatedEvent(Event):
     count: int
 
     def __post_init__(self) -> None:
-        require(self.count >= 1, "count >= 1", count=self.count)
+        _all_events(self.event)
+        _whole(self, "count")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,6 +185,7 @@ class PoissonSampledEvent(Event):
     def __post_init__(self) -> None:
         _exactly(self, "rate")
         require(0 <= exact(self.rate) <= 1, "0 <= rate <= 1", rate=self.rate)
+        _all_events(self.event)
 
 
 _CLASSES = {
@@ -174,16 +198,20 @@ _CLASSES = {
 
 
 def from_dict(record: dict[str, object]) -> Event:
-    """Read back what `to_dict` wrote; an unknown event is refused, never guessed.
+    """Read back what `to_dict` wrote; an unknown or ill-formed event is refused, never guessed.
 
     >>> from_dict(PureEvent(epsilon=0.1).to_dict())
     PureEvent(epsilon=Fraction(1, 10))
     """
-    name = record.get("event")
+    name = record.get(_KIND)
     cls = _CLASSES.get(str(name))
     if cls is None:
         raise LedgerError(f"unknown event {name!r}")
-    return cls(**{key: _decode(value) for key, value in record.items() if key != "event"})  # type: ignore[arg-type]
+    arguments = {key: _decode(value) for key, value in record.items() if key != _KIND}
+    try:
+        return cls(**arguments)  # type: ignore[arg-type]
+    except (TypeError, ParameterError) as error:
+        raise LedgerError(f"ill-formed {cls.__name__}: {error}") from None
 
 
 def _decode(value: object) -> object:
@@ -193,6 +221,6 @@ def _decode(value: object) -> object:
         case list():
             return tuple(_decode(item) for item in value)
         case str():
-            return Fraction(value)
+            return exact(value)
         case _:
             return value

@@ -9,10 +9,15 @@
 for all neighbours x ~ x' and all events T.  `a <= b` means that a implies b;
 `a + b` is the guarantee of running both, the second chosen after seeing the first,
 in their own currency; `group(k)` is the guarantee for datasets k steps apart.
-Numbers are exact, or rounded toward the weaker promise.
+Numbers are exact, or rounded toward the weaker promise.  A delta of 1 promises nothing:
+composing or grouping up to it raises `UnsupportedError`, as no guarantee is left to return.
+
+A guarantee without a relation (neighbours=None) holds for the relation in which its
+sensitivity was stated, so it takes on the relation of what it is added to or compared with.
 
 Conversions (proofs: docs/theory/guarantees.md):
     epsilon-DP            =>  epsilon^2 / 2 - zCDP                         (Bun, Steinke 2016)
+    (epsilon, delta)-DP   =>  (epsilon', delta') along the line of randomized response (Kairouz, Oh, Viswanath 2015)
     epsilon-DP            =>  mu-GDP, mu = -2 Phi^-1(1 / (1 + e^epsilon))
     mu-GDP                =>  mu^2 / 2 - zCDP, and (epsilon, delta) exactly (Dong, Roth, Su 2022)
     rho-zCDP              =>  (epsilon, delta), best over Renyi orders     (Canonne, Kamath, Steinke 2020)
@@ -22,11 +27,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from numbers import Integral
 from typing import Self
 
 from discreet.errors import UnsupportedError, require
 from discreet.privacy import convert
-from discreet.privacy.neighbours import Neighbours
+from discreet.privacy.neighbours import AddRemove, Neighbours, NullRow, Replace
 from discreet.privacy.number import Number, exact, tidy, up
 
 Relation = type[Neighbours] | None
@@ -62,11 +68,20 @@ class Guarantee:
 
     def __le__(self, other: Guarantee) -> bool:
         """Whether self implies other: every mechanism with this guarantee has the other too."""
-        return (other.neighbours is None or self.neighbours in (None, other.neighbours)) and _implies(self, other)
+        if not isinstance(other, Guarantee):
+            return NotImplemented
+        if None in (self.neighbours, other.neighbours) or self.neighbours is other.neighbours:
+            return _implies(self, other)
+        if other.neighbours is not Replace:
+            return False
+        try:
+            return _implies(self.to_replace(), other)
+        except UnsupportedError:
+            return False
 
     def __ge__(self, other: Guarantee) -> bool:
         """Whether other implies self."""
-        return other <= self
+        return other <= self if isinstance(other, Guarantee) else NotImplemented
 
     def repeat(self, times: int) -> Self:
         """Run `times` mechanisms with this guarantee.
@@ -86,8 +101,6 @@ class Guarantee:
 
     def to_replace(self) -> Self:
         """The same mechanism under Replace: a change is a removal and an addition."""
-        from discreet.privacy.neighbours import AddRemove, NullRow, Replace
-
         if self.neighbours is Replace:
             return self
         if self.neighbours not in (AddRemove, NullRow):
@@ -99,8 +112,18 @@ def _name(relation: Relation) -> str:
     return "None" if relation is None else relation.__name__
 
 
-def _check_count(times: int, rule: str) -> None:
-    require(isinstance(times, int) and not isinstance(times, bool) and times >= 1, rule, received=times)
+def _count(name: str, value: int) -> int:
+    """A whole number of repetitions or steps."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    require(whole and value >= 1, f"a whole number {name} >= 1", **{name: value})
+    return int(value)
+
+
+def _approx(epsilon: Fraction, delta: Fraction, relation: Relation) -> ApproxDP:
+    """The guarantee, or a refusal where delta has reached 1 and nothing is promised."""
+    if delta >= 1:
+        raise UnsupportedError("no guarantee is left: the deltas add up to 1 or more, and delta = 1 promises nothing")
+    return ApproxDP(epsilon, delta, neighbours=relation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +149,12 @@ class PureDP(Guarantee):
 
     def repeat(self, times: int) -> PureDP:
         """Composition adds epsilons."""
-        _check_count(times, "times >= 1")
+        times = _count("times", times)
         return replace(self, epsilon=times * exact(self.epsilon))
 
     def group(self, size: int) -> PureDP:
         """A path of `size` steps multiplies the ratios."""
-        _check_count(size, "size >= 1")
+        size = _count("size", size)
         return replace(self, epsilon=size * exact(self.epsilon))
 
     def to_approx(self, delta: Number) -> ApproxDP:
@@ -167,27 +190,33 @@ class ApproxDP(Guarantee):
         if not isinstance(other, ApproxDP):
             return NotImplemented
         epsilon, delta = exact(self.epsilon) + exact(other.epsilon), exact(self.delta) + exact(other.delta)
-        return ApproxDP(epsilon, delta, neighbours=_common(self, other))
+        return _approx(epsilon, delta, _common(self, other))
 
     def repeat(self, times: int) -> ApproxDP:
         """Composition adds epsilons and deltas."""
-        _check_count(times, "times >= 1")
-        return replace(self, epsilon=times * exact(self.epsilon), delta=times * exact(self.delta))
+        times = _count("times", times)
+        return _approx(times * exact(self.epsilon), times * exact(self.delta), self.neighbours)
 
     def group(self, size: int) -> ApproxDP:
         """(k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1)): the geometric sum along the path.
 
         >>> ApproxDP(0.1, 1e-6).group(2)
-        ApproxDP(epsilon=0.2, delta=2.1051709180777533e-06)
+        ApproxDP(epsilon=0.2, delta=2.105170918075648e-06)
         """
-        _check_count(size, "size >= 1")
-        delta = exact(self.delta) * convert.group_factor(exact(self.epsilon), size)
-        return replace(self, epsilon=size * exact(self.epsilon), delta=up(delta))
+        size = _count("size", size)
+        delta = convert.group_delta(exact(self.epsilon), exact(self.delta), size)
+        return _approx(size * exact(self.epsilon), exact(up(delta)), self.neighbours)
 
     def to_approx(self, delta: Number) -> ApproxDP:
-        """Itself, at a delta no smaller than its own."""
-        require(exact(delta) >= exact(self.delta), "delta at least the guarantee's own", delta=delta, own=self.delta)
-        return replace(self, delta=delta)
+        """At a larger delta, the epsilon of randomized response that fails with probability delta: exact.
+
+        >>> ApproxDP(1.0, 1e-6).to_approx(0.1)
+        ApproxDP(epsilon=0.8529065275397812, delta=0.1)
+        """
+        own, wanted = exact(self.delta), exact(delta)
+        require(own <= wanted < 1, "delta at least the guarantee's own, and below 1", delta=delta, own=self.delta)
+        epsilon = convert.pure_to_approx(exact(self.epsilon), (wanted - own) / (1 - own))
+        return replace(self, epsilon=epsilon, delta=delta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +242,12 @@ class ZCDP(Guarantee):
 
     def repeat(self, times: int) -> ZCDP:
         """Composition adds rhos."""
-        _check_count(times, "times >= 1")
+        times = _count("times", times)
         return replace(self, rho=times * exact(self.rho))
 
     def group(self, size: int) -> ZCDP:
         """k^2 rho."""
-        _check_count(size, "size >= 1")
+        size = _count("size", size)
         return replace(self, rho=size * size * exact(self.rho))
 
     def to_approx(self, delta: Number) -> ApproxDP:
@@ -246,6 +275,8 @@ class GaussianDP(Guarantee):
         _settle(self, "mu")
         if self.square < 0:
             object.__setattr__(self, "square", exact(self.mu) ** 2)
+        agrees = exact(self.mu) == exact(convert.root_up(self.square))
+        require(agrees, "mu to be the root of square (use from_square)", mu=self.mu, square=self.square)
 
     @classmethod
     def from_square(cls, square: Number, *, neighbours: Relation = None) -> GaussianDP:
@@ -255,9 +286,7 @@ class GaussianDP(Guarantee):
         return cls(convert.root_up(value), neighbours=neighbours, square=value)
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, GaussianDP) and self.square == other.square and self.neighbours is other.neighbours
-        )
+        return isinstance(other, GaussianDP) and self.square == other.square and self.neighbours is other.neighbours
 
     def __hash__(self) -> int:
         return hash((self.square, self.neighbours))
@@ -269,12 +298,12 @@ class GaussianDP(Guarantee):
 
     def repeat(self, times: int) -> GaussianDP:
         """Composition adds squares."""
-        _check_count(times, "times >= 1")
+        times = _count("times", times)
         return GaussianDP.from_square(times * self.square, neighbours=self.neighbours)
 
     def group(self, size: int) -> GaussianDP:
         """k mu."""
-        _check_count(size, "size >= 1")
+        size = _count("size", size)
         return GaussianDP.from_square(size * size * self.square, neighbours=self.neighbours)
 
     def to_zcdp(self) -> ZCDP:
@@ -312,7 +341,7 @@ class RenyiDP(Guarantee):
 
     def repeat(self, times: int) -> RenyiDP:
         """Composition adds epsilons at one order."""
-        _check_count(times, "times >= 1")
+        times = _count("times", times)
         return replace(self, epsilon=times * exact(self.epsilon))
 
     def group(self, size: int) -> RenyiDP:
@@ -328,6 +357,10 @@ class RenyiDP(Guarantee):
 def _implies(a: Guarantee, b: Guarantee) -> bool:
     """a implies b, by the strongest conversion we can prove; False means not proven."""
     match a, b:
+        case (ApproxDP(delta=0.0), _):
+            return _implies(PureDP(a.epsilon), b)
+        case (_, ApproxDP(delta=0.0)):
+            return _implies(a, PureDP(b.epsilon))
         case (PureDP(), PureDP()):
             return exact(a.epsilon) <= exact(b.epsilon)
         case (ZCDP(), ZCDP()):
@@ -339,18 +372,16 @@ def _implies(a: Guarantee, b: Guarantee) -> bool:
         case (ZCDP(), RenyiDP()):
             return exact(a.rho) * exact(b.order) <= exact(b.epsilon)
         case (ApproxDP(), ApproxDP()):
-            return exact(a.delta) <= exact(b.delta) and exact(a.epsilon) <= exact(b.epsilon)
-        case (_, ApproxDP()) if not isinstance(a, ApproxDP):
-            if isinstance(a, PureDP) and exact(a.epsilon) <= exact(b.epsilon):
-                return True
-            return exact(b.delta) > 0 and exact(a.to_approx(b.delta).epsilon) <= exact(b.epsilon)
-        case (ApproxDP(delta=0.0), PureDP()):
-            return exact(a.epsilon) <= exact(b.epsilon)
+            return exact(a.delta) <= exact(b.delta) and exact(a.to_approx(b.delta).epsilon) <= exact(b.epsilon)
+        case (_, ApproxDP()):
+            return exact(a.to_approx(b.delta).epsilon) <= exact(b.epsilon)
         case (PureDP() | GaussianDP(), ZCDP()):
             return exact(a.to_zcdp().rho) <= exact(b.rho)
         case (PureDP(), GaussianDP()):
             return a.to_gaussian().square <= b.square
-        case (PureDP() | GaussianDP(), RenyiDP()):
+        case (PureDP(), RenyiDP()):
+            return exact(a.epsilon) <= exact(b.epsilon) or _implies(a.to_zcdp(), b)
+        case (GaussianDP(), RenyiDP()):
             return _implies(a.to_zcdp(), b)
         case _:
             return False

@@ -11,11 +11,14 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral, Rational
+from numbers import Rational
 
 from discreet.errors import ParameterError
 
 Number = int | float | Fraction | Decimal | str
+
+
+LONGEST = 5000  # digits; a longer number in text is refused before it is built
 
 
 def exact(value: Number) -> Fraction:
@@ -32,22 +35,36 @@ def exact(value: Number) -> Fraction:
     if isinstance(value, Fraction):
         return value
     if isinstance(value, bool) or not isinstance(value, (Rational, float, Decimal, str)):
-        value = _from_numpy(value)
-    if isinstance(value, Integral):
-        return Fraction(int(value))
+        return _from_numpy(value)
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
     try:
-        return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)  # type: ignore[arg-type]
-    except (ValueError, OverflowError, ZeroDivisionError):
-        raise ParameterError(f"need a finite number, got {value!r}") from None
+        text = float.__repr__(value) if isinstance(value, float) else str(value)
+        return Fraction(_short(text))
+    except (ValueError, ZeroDivisionError):
+        raise ParameterError(f"need a finite number, got {_clip(value)}") from None
 
 
-def _from_numpy(value: object) -> int | float:
-    """A numpy scalar as the Python number it holds; anything else is refused."""
+def _short(text: str) -> str:
+    """The text, unless it spells a number of more than `LONGEST` digits, or not in ASCII."""
+    _, _, exponent = text.lower().partition("e")
+    if not text.isascii() or len(text) > LONGEST or len(exponent) > 6 or abs(int(exponent or 0)) > LONGEST:
+        raise ValueError
+    return text
+
+
+def _clip(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def _from_numpy(value: object) -> Fraction:
+    """A numpy number as the rational it prints; anything else is refused."""
     item = getattr(value, "item", None)
     number = item() if callable(item) and getattr(value, "ndim", None) == 0 else None
     if isinstance(number, bool) or not isinstance(number, (int, float)):
-        raise ParameterError(f"need a number, got {value!r}")
-    return number
+        raise ParameterError(f"need a number, got {_clip(value)}")
+    return exact(number if isinstance(number, int) else str(value))
 
 
 def up(value: Number) -> float:
@@ -71,7 +88,7 @@ def _directed(value: Fraction, toward: float) -> float:
     try:
         near = float(value)
     except OverflowError:
-        near = math.copysign(math.inf, value)
+        near = math.inf if value > 0 else -math.inf
     if math.isinf(near):
         return near if near == toward else math.copysign(math.nextafter(math.inf, 0), near)
     while sign * (Fraction(repr(near)) - value) < 0:
