@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from discreet.hazmat.integers import IntArray, Integers
+
     Gaps = npt.NDArray[np.uint64] | npt.NDArray[np.object_]
     Indices = npt.NDArray[np.int64]
     Flags = npt.NDArray[np.bool_]
@@ -43,28 +45,39 @@ DIGIT_BITS = 8  # gaps are looked up digit by digit
 BLOCK = 1 << 20  # random words held at once when many draws are asked for
 
 
-def gaps(scores: object) -> Gaps:
-    """max(scores) - scores, exactly: 64-bit unsigned, or Python integers where the scores are.
+def row(values: object) -> IntArray:
+    """A list, tuple or 1-d array of integers: 64-bit where all fit, Python integers where not.
 
-    >>> gaps([3, 5, 5])
-    array([2, 0, 0], dtype=uint64)
-    >>> gaps([0.5, 1.0])
+    >>> row([0.5, 1])
     Traceback (most recent call last):
     discreet.errors.ParameterError: need integers (counts, or values moved to a lattice first), got ...
     """
     import numpy as np
 
-    whole = integers(np.array(scores, dtype=object) if isinstance(scores, (list, tuple)) else scores)
-    require(not isinstance(whole, int) and whole.ndim == 1, "one row of scores", shape=np.shape(whole))
+    whole = integers(np.array(values, dtype=object) if isinstance(values, (list, tuple)) else values)
+    require(not isinstance(whole, int) and whole.ndim == 1, "one row of integers", shape=np.shape(whole))
     assert not isinstance(whole, int)
+    if whole.dtype == object:
+        exactly = [int(value) for value in whole]
+        try:
+            return np.array(exactly, dtype=np.int64)
+        except OverflowError:
+            return np.array(exactly, dtype=object)
+    return whole
+
+
+def gaps(scores: object) -> Gaps:
+    """max(scores) - scores, exactly: 64-bit unsigned, or Python integers where the scores are.
+
+    >>> gaps([3, 5, 5])
+    array([2, 0, 0], dtype=uint64)
+    """
+    import numpy as np
+
+    whole = row(scores)
     require(whole.size >= 1, "at least one candidate", candidates=whole.size)
     if whole.dtype == object:
-        exact = [int(score) for score in whole]
-        try:
-            whole = np.array(exact, dtype=np.int64)
-        except OverflowError:
-            best = max(exact)
-            return np.array([best - score for score in exact], dtype=object)
+        return max(whole) - whole
     return whole.max().astype(np.uint64) - whole.astype(np.uint64)  # modulo 2^64, which the true gap is below
 
 
@@ -83,8 +96,8 @@ def _tables(rate: Fraction) -> tuple[int, tuple[npt.NDArray[np.float64], ...]]:
 def weights(gaps: Gaps, rate: Fraction, places: int = PLACES) -> Indices:
     """Integers with -1/2 < exp(-rate gap) 2^places - weight < 3/2, for places <= 48.
 
-    >>> weights(gaps([0, 1, 1000]), Fraction(1), places=16)  # 65536, 24109.3 and nothing; the gaps are 1000, 999, 0
-    array([    0,     0, 65536])
+    >>> weights(gaps([7, 6, -1000]), Fraction(1), places=16)  # the gaps are 0, 1 and 1007; 65536 / e = 24109.3
+    array([65536, 24109,     0])
     """
     import numpy as np
 
@@ -159,8 +172,7 @@ def permute_and_flip(
     weight = weights(gaps, rate)
     rows = max(1, BLOCK // gaps.size)
     parts = [
-        among(_flips(gaps, rate, weight, min(rows, size - start), random), rng=random)
-        for start in range(0, size, rows)
+        among(_flips(gaps, rate, weight, min(rows, size - start), random), rng=random) for start in range(0, size, rows)
     ]
     return np.concatenate(parts) if shape else parts[0][0]
 
@@ -187,7 +199,7 @@ def among(flags: Flags, *, rng: RandomSource | None = None) -> Indices:
 
     if len(flags) == 1:
         hits = np.flatnonzero(flags[0])
-        return hits[[uniform_below(hits.size, rng=rng)]]
+        return hits[[int(uniform_below(hits.size, rng=rng))]]
     often = flags.sum(axis=1)
     rank = np.empty(len(flags), dtype=np.int64)
     for count in np.unique(often):
@@ -212,7 +224,7 @@ def laplace_max(
     return np.concatenate(parts) if shape else parts[0][0]
 
 
-def _behind(noise: npt.NDArray[np.int64], gaps: Gaps) -> npt.NDArray[np.int64]:
+def _behind(noise: Integers, gaps: Gaps) -> npt.NDArray[np.int64]:
     """noise - gaps, as far as its largest entry is concerned.
 
     When all noise is within 2^61, a candidate 2^62 behind loses to the best one, and so it
@@ -220,6 +232,7 @@ def _behind(noise: npt.NDArray[np.int64], gaps: Gaps) -> npt.NDArray[np.int64]:
     """
     import numpy as np
 
+    assert not isinstance(noise, int)
     if noise.dtype == object or noise.min() <= -(2**61) or noise.max() >= 2**61:
         return noise.astype(object) - gaps.astype(object)
     return noise - np.minimum(gaps, 2**62).astype(np.int64)
