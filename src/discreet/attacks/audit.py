@@ -121,7 +121,8 @@ def audit(
 
 def _claim(mechanism: object) -> Guarantee | None:
     privacy = getattr(mechanism, "privacy", None)
-    return privacy() if callable(privacy) else None
+    claim = privacy() if callable(privacy) else None
+    return claim if isinstance(claim, Guarantee) else None
 
 
 def releases(
@@ -132,7 +133,7 @@ def releases(
 
     own = getattr(mechanism, "releases", None)
     if callable(own) and batched is None:
-        return own(value, count, rng=rng)
+        return np.asarray(own(value, count, rng=rng))
     if batched or (batched is None and isinstance(value, (int, np.integer)) and _takes_arrays(mechanism, value, rng)):
         out = np.asarray(mechanism(np.full(count, value), rng=rng))
         require(len(out) == count, "one release for each copy", received=out.shape)
@@ -165,7 +166,7 @@ def _numbers(sides: Sequence[Array | list[object]]) -> list[Array] | None:
     return [a.reshape(len(a), -1) if a.ndim > 1 else a for a in signed]
 
 
-def numbered(sides: Sequence[Sequence[object]], seen: int) -> list[Array]:
+def numbered(sides: Sequence[Array | list[object]], seen: int) -> list[Array]:
     """A number for each distinct output among the first `seen` of either side, and -1 for every other.
 
     The numbering must not look at the outputs that test the event: numbering all outputs
