@@ -67,11 +67,10 @@ def pure_to_gaussian(epsilon: Fraction) -> float | Fraction:
     if epsilon > 600 or 0 < epsilon < Fraction(1, 10**30):
         return root_up(8 * epsilon) if epsilon > 1 else _weaker(epsilon * Fraction(1254, 1000))
     e = float(epsilon)
-    mu = (
-        2 * math.sqrt(2) * float(erfinv(math.tanh(e / 2)))
-        if e < 1
-        else -2 * float(ndtri_exp(-e - math.log1p(math.exp(-e))))
-    )
+    if e < 1:  # near 0 the probability is near 1/2, and far out it is near 0: one form for each
+        mu = 2 * math.sqrt(2) * float(erfinv(math.tanh(e / 2)))
+    else:
+        mu = -2 * float(ndtri_exp(-e - math.log1p(math.exp(-e))))
     target = 1 / (1 + exp_up(epsilon))
     digits = 60 + int(e)
     return _certified(mu, lambda m: normal.cdf_bounds(-m / 2, digits=digits)[1] <= target)

@@ -59,7 +59,7 @@ def _whole(event: Event, name: str) -> None:
     """Store a whole number of at least 1."""
     given = getattr(event, name)
     whole = isinstance(given, Integral) and not isinstance(given, bool)
-    require(whole and given >= 1, f"a whole number {name} >= 1", **{name: given})
+    require(whole and int(given) >= 1, f"a whole number {name} >= 1", **{name: given})
     object.__setattr__(event, name, int(given))
 
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Integral
-from typing import Self
+from typing import Any, Self
 
 from discreet.errors import UnsupportedError, require
 from discreet.privacy import convert
@@ -63,8 +63,8 @@ class Guarantee:
     __slots__ = ()
     neighbours: Relation
 
-    def __add__(self, other: Self) -> Self:
-        raise NotImplementedError
+    def __add__(self, other: Any) -> Self:  # noqa: ANN401 - each currency adds only its own kind
+        return NotImplemented
 
     def __le__(self, other: Guarantee) -> bool:
         """Whether self implies other: every mechanism with this guarantee has the other too."""

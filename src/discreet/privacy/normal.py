@@ -1,9 +1,10 @@
 """The normal distribution function, bracketed by rationals.
 
 For x >= 0,  Phi(x) = 1/2 + phi(x) * (x + x^3/3 + x^5/(3*5) + x^7/(3*5*7) + ...),
-a series of positive terms whose ratios x^2/k, k = 3, 5, ..., fall; it is cut at a term below
-10^-precision of the sum once the next ratio is below 1/2, so that the tail is at most that term.  Each of the k steps rounds by a relative 10^-precision,
-which `_GUARD` further digits cover for k < 10^6.
+a series of positive terms whose ratios x^2/3, x^2/5, ... fall.  It is cut at a term below
+10^-precision of the sum once the next ratio is below 1/2, so that the tail is at most that
+term.  Each of the k steps rounds by a relative 10^-precision, which `_GUARD` further digits
+cover for k < 10^6.
 """
 
 from __future__ import annotations
