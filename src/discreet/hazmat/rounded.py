@@ -147,11 +147,11 @@ def rounded_lomax(
 ) -> Integers:
     """The integer nearest to centre + scale Z, Z of density (a-1)/2 (1 + |z|)^-a, a the exponent.
 
-    As `rounded_laplace`.  The exponent is public and at least 9/8: below, a draw may have
-    more digits than memory has room for.
+    As `rounded_laplace`.  The exponent is public, and at least 2: admissible noise never
+    wants a heavier tail than Cauchy's, and with one a draw may not fit into memory.
     """
     index = exact(exponent) - 1
-    require(Fraction(1, 8) <= index <= MOST, "9/8 <= exponent <= 2^62", exponent=exponent)
+    require(1 <= index <= MOST, "2 <= exponent <= 2^62", exponent=exponent)
     return _draw(LomaxLaw(index), scale, centre, shape, rng)
 
 
