@@ -1,0 +1,102 @@
+"""One pass over a table: what the engine computes, and nothing else leaves it.
+
+An `Aggregation` is made from public facts by `discreet.queries.compile` and run by an engine.
+Its expressions are trees over raw column names that give integers (or NULL) on every row and
+cannot raise.  The result is one integer per cell and measure, in a `Sealed` array.
+
+Bounding.  Rows that pass `where` and whose keys are all non-NULL are candidates.  Of each unit
+the groups with the smallest keyed hashes are kept, at most `groups_per_unit`, and of its rows in
+them those with the smallest keyed hashes, at most `rows_per_unit`.  What is kept of a unit is a
+function of that unit's rows alone, so adding or removing a unit changes nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from discreet.errors import require
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from sqlglot.expressions import Expression
+
+    IntArray = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+
+Released = TypeVar("Released")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Key:
+    """A grouping: each row's group is an integer 0 .. size - 1, or NULL, which drops the row."""
+
+    code: Expression
+    size: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Measure:
+    """What is added up in each group.
+
+    rows: the kept rows whose value is not NULL (all of them where value is None);
+    units: the units with a kept row;  sum: the values of the kept rows, clamped to low .. high, NULL as 0.
+    """
+
+    kind: Literal["rows", "units", "sum"]
+    value: Expression | None = None
+    low: int = 0
+    high: int = 0
+
+    def __post_init__(self) -> None:
+        require(self.low <= self.high, "low <= high", low=self.low, high=self.high)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Aggregation:
+    """Filter, bound each unit's contribution, group and add up."""
+
+    columns: tuple[str, ...]  # all that is read
+    where: Expression | None
+    keys: tuple[Key, ...]
+    measures: tuple[Measure, ...]
+    unit: str | None  # None: each row is a unit of its own
+    rows_per_unit: int
+    groups_per_unit: int
+    salt: int  # public; it decides which rows and groups of a unit are kept
+
+    @property
+    def cells(self) -> int:
+        """The number of groups."""
+        return math.prod(key.size for key in self.keys)
+
+
+class Sealed:
+    """True integers on their way to a mechanism.  They are never shown, compared or stored.
+
+    >>> import numpy as np
+    >>> Sealed(np.array([7]))
+    Sealed(shape=(1,))
+    """
+
+    __slots__ = ("_cells",)
+
+    def __init__(self, cells: IntArray) -> None:
+        self._cells = cells
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public: the number of cells and measures."""
+        return self._cells.shape
+
+    def through(self, release: Callable[[IntArray], Released]) -> Released:
+        """Hand the integers to a release mechanism and return what it releases."""
+        return release(self._cells)
+
+    def __repr__(self) -> str:
+        return f"Sealed(shape={self.shape})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("sealed values cannot be copied or stored")

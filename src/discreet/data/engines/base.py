@@ -1,0 +1,22 @@
+"""What an engine is: something that runs one aggregation and returns sealed integers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from discreet.data.aggregation import Aggregation, Sealed
+
+if TYPE_CHECKING:
+    from discreet.data.table import Table
+
+
+class Engine(Protocol):
+    """Runs aggregations.  All engines give the same integers for the same rows."""
+
+    def check(self) -> None:
+        """Test at start that the engine computes as the compiled expressions assume; raise if it does not."""
+        ...
+
+    def run(self, table: Table, aggregation: Aggregation) -> Sealed:
+        """The integers of every cell and measure: (cells, measures), cells in C order over the keys."""
+        ...

@@ -1,0 +1,81 @@
+"""A private table: where the rows are, what is publicly known of them, and whose rows they are.
+
+    unit              the column that names the privacy unit (a patient, not a row); None: each row
+    rows_per_unit     at most so many rows of one unit enter an answer
+    groups_per_unit   at most so many groups of one answer hold rows of one unit
+    n                 the number of rows, only if it is public
+    version           a new version for new data; what was spent stays spent
+
+The two bounds are enforced, never trusted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.data.columns import Identifier, Integer, Text
+from discreet.data.domain import Domain
+from discreet.errors import ParameterError, require
+
+if TYPE_CHECKING:
+    from discreet.data.engines.base import Engine
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Private rows with their declaration.
+
+    >>> from discreet.data.columns import Identifier, Integer
+    >>> Table("visits.parquet", domain=Domain({"patient": Identifier(), "age": Integer(0, 119)}), unit="patient")
+    Table('visits.parquet', unit='patient', rows_per_unit=1, groups_per_unit=1)
+    """
+
+    source: object
+    domain: Domain
+    unit: str | None
+    rows_per_unit: int
+    groups_per_unit: int
+    n: int | None
+    engine: Engine | None
+    version: int
+
+    def __init__(
+        self,
+        source: object,
+        *,
+        domain: Domain,
+        unit: str | None,
+        rows_per_unit: int = 1,
+        groups_per_unit: int = 1,
+        n: int | None = None,
+        engine: Engine | None = None,
+        version: int = 1,
+    ) -> None:
+        require(isinstance(domain, Domain), "a Domain", domain=type(domain).__name__)
+        if unit is not None and not isinstance(domain[unit], (Identifier, Integer, Text)):
+            raise ParameterError(f"need a unit column of type Identifier, Integer or Text, got {domain[unit]!r}")
+        bounds = {"rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit, "version": version}
+        for name, value in bounds.items():
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            require(whole and value >= 1, f"an integer {name} >= 1", **{name: value})
+        if unit is None:
+            require(rows_per_unit == groups_per_unit == 1, "bounds of 1 where each row is a unit", **bounds)
+        require(n is None or n >= 0, "n >= 0", n=n)
+        if isinstance(source, Path):
+            source = str(source)
+        values = dict(source=source, domain=domain, unit=unit, n=n, engine=engine, **bounds)
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def salt(self) -> int:
+        """A public number that decides which rows and groups of a unit are kept; new with each version."""
+        return int.from_bytes(hashlib.sha256(f"discreet/bounding/{self.version}".encode()).digest()[:8], "big") >> 1
+
+    def __repr__(self) -> str:
+        where = repr(self.source) if isinstance(self.source, str) else type(self.source).__name__
+        bounds = f"rows_per_unit={self.rows_per_unit}, groups_per_unit={self.groups_per_unit}"
+        return f"Table({where}, unit={self.unit!r}, {bounds})"
