@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.attacks.confidence import log_ratio_bound
 from discreet.attacks.events import LearntEvent, learn
-from discreet.errors import ParameterError, require
+from discreet.errors import DiscreetError, ParameterError, require
 from discreet.hazmat.entropy import RandomSource
+from discreet.mechanisms.base import Mechanism
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.number import Number, exact
 
@@ -82,10 +83,10 @@ def audit(
 
     Releases are drawn in this order of preference: by the mechanism's own
     `releases(value, count, rng=)`, an array of `count` independent releases; in one call on an
-    array of `count` copies of an integer or a bit (`batched`); one by one.  The second is an
-    assumption: that a call on an array treats its entries independently and alike, as additive
-    noise and randomized response do.  It is made for integers, when the call returns an array of
-    the same shape; pass `batched=False` where it does not hold.
+    array of `count` copies (`batched=True`); one by one.  The second assumes that a call on an
+    array treats its entries independently and alike, as additive noise does; noise shared by the
+    entries would make the audit say anything at all.  By default it is assumed of a `Mechanism`
+    that maps an array of integers to an array of the same shape, and of no other callable.
 
     >>> from discreet.hazmat.entropy import SeededRandom
     >>> def warner(bit, *, rng):  # the truth with probability 3/4: epsilon is ln 3 = 1.0986
@@ -134,7 +135,7 @@ def releases(
     own = getattr(mechanism, "releases", None)
     if callable(own) and batched is None:
         return np.asarray(own(value, count, rng=rng))
-    if batched or (batched is None and isinstance(value, (int, np.integer)) and _takes_arrays(mechanism, value, rng)):
+    if batched or (batched is None and _takes_arrays(mechanism, value, rng)):
         out = np.asarray(mechanism(np.full(count, value), rng=rng))
         require(len(out) == count, "one release for each copy", received=out.shape)
         return out
@@ -142,12 +143,14 @@ def releases(
 
 
 def _takes_arrays(mechanism: Releases, value: object, rng: RandomSource | None) -> bool:
-    """Whether a call on two copies returns an array of two releases."""
+    """Whether this is a mechanism on integers that returns two releases for two copies."""
     import numpy as np
 
+    if not isinstance(mechanism, Mechanism) or not isinstance(value, (int, np.integer)):
+        return False
     try:
         out = mechanism(np.full(2, value), rng=rng)
-    except Exception:  # a black box may refuse arrays in any way it likes
+    except DiscreetError:
         return False
     return isinstance(out, np.ndarray) and out.shape == (2,)
 

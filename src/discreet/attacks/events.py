@@ -8,6 +8,7 @@ log-ratio.  A third part, never seen here, tests it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 CELLS = 256  # the most cells a view is cut into
 CAUTION = 3.0  # standard deviations held back while choosing, so that luck is not chosen
+SHRINKAGE = 5  # imaginary outputs in every cell of a coordinate, so that rare cells weigh little
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,11 +69,12 @@ class NaiveBayes:
     @classmethod
     def learn(cls, first: Array, second: Array) -> NaiveBayes:
         """Log-ratios of each coordinate's cells, estimated from the two samples."""
-        edges = tuple(cut(first[:, i], second[:, i]) for i in range(first.shape[1]))
+        cells = max(8, math.isqrt(len(first)) // 4)
+        edges = tuple(cut(first[:, i], second[:, i], cells=cells) for i in range(first.shape[1]))
         scores = []
         for i, edge in enumerate(edges):
             k, m = (_histogram(edge, y[:, i]) for y in (first, second))
-            scores.append(_log_ratio(k, m, len(first), len(second)))
+            scores.append(_log_ratio(k + SHRINKAGE, m + SHRINKAGE, len(first), len(second)))
         return cls(edges, tuple(scores))
 
     def __call__(self, outputs: Array) -> Array:
@@ -83,17 +86,17 @@ class NaiveBayes:
         return np.round(total, 2)
 
 
-def cut(first: Array, second: Array, *, ordered: bool = True) -> Array:
-    """Edges of about `CELLS` cells: one a value when there are few; else equally full, or the commonest values."""
+def cut(first: Array, second: Array, *, ordered: bool = True, cells: int = CELLS) -> Array:
+    """Edges of about `cells` cells: one a value when there are few; else equally full, or the commonest values."""
     import numpy as np
 
     pooled = np.concatenate([first, second])
     values, times = np.unique(pooled, return_counts=True)
-    if len(values) <= CELLS:
+    if len(values) <= cells:
         return values
     if ordered:
-        return np.unique(np.sort(pooled)[np.linspace(0, len(pooled) - 1, CELLS).astype(int)])
-    common = values[np.argsort(-times, kind="stable")[:CELLS]]
+        return np.unique(np.sort(pooled)[np.linspace(0, len(pooled) - 1, cells).astype(int)])
+    common = values[np.argsort(-times, kind="stable")[:cells]]
     return np.unique(np.concatenate([common, common + 1]))  # the cells between them hold the rest
 
 
@@ -113,7 +116,7 @@ def learn(order: Sequence[Array], choose: Sequence[Array], *, delta: float, orde
     """The best event: cells ordered on the first pair of samples, the set chosen on the second pair."""
     ways = views(order[0], ordered=ordered)
     if order[0].ndim == 2:
-        ways.append(View("likelihood ratio", NaiveBayes.learn(order[0], order[1])))
+        ways.append(View("likelihood ratio", NaiveBayes.learn(order[0], order[1]), learnt=True))
     candidates = (found for view in ways for found in _candidates(view, order, choose, delta))
     return max(candidates, key=lambda found: found[0])[1]
 
@@ -134,6 +137,8 @@ def _candidates(
         i, j = (1, 0) if swapped else (0, 1)
         fresh = counts[2 + i], counts[2 + j], sizes[2 + i], sizes[2 + j]  # did not make the order
         whole = counts[i] + fresh[0], counts[j] + fresh[1], sizes[i] + fresh[2], sizes[j] + fresh[3]
+        if view.learnt:
+            whole = fresh  # the view itself was made from the first pair
         nested = [("upper set", by_ratio[::-1] if swapped else by_ratio, fresh)]
         if view.ordered:
             nested += [("at most", line, whole), ("at least", line[::-1], whole)]

@@ -20,11 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """A feature; `ordered` says whether its size means anything, so that half-lines are worth trying."""
+    """A feature of the output.
+
+    `ordered` says whether its size means anything, so that half-lines are worth trying;
+    `learnt` whether it was itself made from the training sample.
+    """
 
     name: str
     feature: Feature
     ordered: bool = True
+    learnt: bool = False
 
 
 def views(outputs: Array, *, ordered: bool) -> list[View]:
