@@ -41,12 +41,12 @@ def group_factor(epsilon: Fraction, size: int) -> Fraction:
 
 
 def group_delta(epsilon: Fraction, delta: Fraction, size: int) -> Fraction:
-    """delta (e^(size epsilon) - 1) / (e^epsilon - 1), rounded up; 1 where it is 1 or more."""
-    if delta == 0 or size == 1:
-        return delta
+    """delta (e^(size epsilon) - 1) / (e^epsilon - 1), rounded up where irrational; 1 where it is 1 or more."""
+    if delta == 0 or epsilon == 0 or size == 1:
+        return min(Fraction(1), size * delta)
     if (size - 1) * epsilon > log_up(1 / delta):  # the last term of the sum alone is above 1 / delta
         return Fraction(1)
-    return min(Fraction(1), delta * group_factor(epsilon, size))
+    return min(Fraction(1), exact(up(delta * group_factor(epsilon, size))))
 
 
 def pure_to_approx(epsilon: Fraction, delta: Fraction) -> float | Fraction:

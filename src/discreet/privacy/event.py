@@ -207,9 +207,8 @@ def from_dict(record: dict[str, object]) -> Event:
     cls = _CLASSES.get(str(name))
     if cls is None:
         raise LedgerError(f"unknown event {name!r}")
-    arguments = {key: _decode(value) for key, value in record.items() if key != _KIND}
     try:
-        return cls(**arguments)  # type: ignore[arg-type]
+        return cls(**{key: _decode(value) for key, value in record.items() if key != _KIND})  # type: ignore[arg-type]
     except (TypeError, ParameterError) as error:
         raise LedgerError(f"ill-formed {cls.__name__}: {error}") from None
 

@@ -33,7 +33,7 @@ from typing import Any, Self
 from discreet.errors import UnsupportedError, require
 from discreet.privacy import convert
 from discreet.privacy.neighbours import AddRemove, Neighbours, NullRow, Replace
-from discreet.privacy.number import Number, exact, tidy, up
+from discreet.privacy.number import Number, exact, tidy
 
 Relation = type[Neighbours] | None
 
@@ -205,7 +205,7 @@ class ApproxDP(Guarantee):
         """
         size = _count("size", size)
         delta = convert.group_delta(exact(self.epsilon), exact(self.delta), size)
-        return _approx(size * exact(self.epsilon), exact(up(delta)), self.neighbours)
+        return _approx(size * exact(self.epsilon), delta, self.neighbours)
 
     def to_approx(self, delta: Number) -> ApproxDP:
         """At a larger delta, the epsilon of randomized response that fails with probability delta: exact.
