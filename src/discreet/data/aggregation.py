@@ -1,7 +1,8 @@
 """One pass over a table: what the engine computes, and nothing else leaves it.
 
 An `Aggregation` is made from public facts by `discreet.queries.compile` and run by an engine.
-Its expressions are trees over raw column names that give integers (or NULL) on every row and
+Its expressions are trees over the integer codes of the declared columns (`discreet.data.columns`; the
+engine makes the codes from its raw columns) that give integers or NULL on every row and
 cannot raise.  The result is one integer per cell and measure, in a `Sealed` array.
 
 Bounding.  Rows that pass `where` and whose keys are all non-NULL are candidates.  Of each unit

@@ -1,0 +1,63 @@
+"""Public types of expressions: what is known of a value before any row is read.
+
+A number is an integer times a step: value = i * step with low <= i <= high, known in advance.
+So sums have bounded sensitivity, and no arithmetic on any row can overflow.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.data.columns import MOST, Column
+from discreet.errors import UnsupportedError
+
+
+@dataclass(frozen=True, slots=True)
+class Numeric:
+    """An integer between low and high, worth `step` each, or NULL."""
+
+    low: int
+    high: int
+    step: Fraction
+    nullable: bool
+
+    def __post_init__(self) -> None:
+        if not -MOST < self.low <= self.high < MOST:
+            raise UnsupportedError(
+                "an expression may take values too large for 62 bits; declare narrower bounds or coarser steps"
+            )
+
+    def at(self, step: Fraction) -> Numeric:
+        """The same values in a finer step."""
+        factor = int(self.step / step)
+        return Numeric(self.low * factor, self.high * factor, step, self.nullable)
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A category, a day or a moment, by its code, or NULL."""
+
+    column: Column
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """True, false or NULL."""
+
+    nullable: bool
+
+
+Type = Numeric | Coded | Truth
+
+
+def common_step(a: Fraction, b: Fraction) -> Fraction:
+    """The largest step of which both are multiples.
+
+    >>> common_step(Fraction(1, 100), Fraction(1, 4))
+    Fraction(1, 100)
+    """
+    bottom = math.lcm(a.denominator, b.denominator)
+    return Fraction(math.gcd(int(a * bottom), int(b * bottom)), bottom)
