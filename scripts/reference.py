@@ -9,7 +9,9 @@ import ast
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-LAYERS = ("privacy", "hazmat", "mechanisms", "composition", "attacks")  # bottom up
+MAP = ["privacy", "hazmat", "mechanisms", "composition", "data", "queries", "release", "structured"]  # bottom up
+MAP += ["synthesis", "learning", "local", "attacks", "bounds", "planning", "ledger", "curator", "service"]
+LAYERS = [layer for layer in MAP if (ROOT / "src/discreet" / layer / "__init__.py").exists()]
 
 
 def public_names(layer: str) -> list[str]:

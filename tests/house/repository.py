@@ -8,7 +8,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src/discreet"
-LAYERS = ("privacy", "hazmat", "mechanisms", "composition", "attacks")
 MADE = {"build", "dist", "out", "site", "__pycache__"}  # folders that are made, not kept
 
 
