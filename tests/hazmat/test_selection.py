@@ -1,5 +1,6 @@
 """discreet.hazmat.selection: the lemma about weights, exactness at the boundaries, the laws, any input."""
 
+import itertools
 from fractions import Fraction
 from math import exp
 
@@ -82,7 +83,7 @@ CASES = [
 @pytest.mark.parametrize(("scores", "rate"), CASES)
 def test_softmax_decides_rightly_however_close_a_uniform_is_to_a_boundary(scores, rate):
     edges = boundaries(scores, rate)
-    room = min(b - a for a, b in zip(edges, edges[1:], strict=False))
+    room = min(b - a for a, b in itertools.pairwise(edges))
     steps = [1 << (LONG - depth) for depth in (30, 45, 50, 60, 64, 65, 100, 200, 400)]
     for i, edge in enumerate(edges[1:-1]):
         for step in (step for step in steps if step < room):
@@ -96,7 +97,9 @@ def test_a_sampler_that_never_settles_is_caught(monkeypatch):
         test_softmax_decides_rightly_however_close_a_uniform_is_to_a_boundary([3, 5, 5, 1], Fraction(1, 3))
 
 
-@pytest.mark.parametrize(("gap", "rate"), [(1, Fraction(1)), (5, Fraction(1, 3)), (90, Fraction(1, 2)), (1, Fraction(1, 10**9))])
+@pytest.mark.parametrize(
+    ("gap", "rate"), [(1, Fraction(1)), (5, Fraction(1, 3)), (90, Fraction(1, 2)), (1, Fraction(1, 10**9))]
+)
 def test_a_coin_of_permute_and_flip_is_right_however_close_a_uniform_is_to_its_probability(gap, rate):
     low = exp_bounds(rate * gap, LONG)[0]
     short = gaps([gap, 0])[1:]  # the loser alone

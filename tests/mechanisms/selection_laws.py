@@ -6,7 +6,7 @@ With t = exp(-rate) rational, every probability of softmax and permute-and-flip 
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from itertools import product
 from math import log, prod
 
@@ -14,14 +14,14 @@ REACH = 110  # how far the noise of `laplace_law` is summed, for a <= 1/2; what 
 LEFT_OUT = Fraction(1, 2**95)
 
 
-@lru_cache(maxsize=None)
+@cache
 def exponential_law(scores: tuple[int, ...], t: Fraction) -> tuple[Fraction, ...]:
     """Pr[o] = t^gap(o) / sum of them."""
     weights = [t ** (max(scores) - score) for score in scores]
     return tuple(weight / sum(weights) for weight in weights)
 
 
-@lru_cache(maxsize=None)
+@cache
 def flip_law(scores: tuple[int, ...], t: Fraction) -> tuple[Fraction, ...]:
     """Uniform among independent successes of probability t^gap: the sum over all outcomes of the coins."""
     weights = [t ** (max(scores) - score) for score in scores]
@@ -43,7 +43,7 @@ def tail(z: int, a: Fraction) -> Fraction:
     return a**z / (1 + a) if z >= 0 else 1 - a ** (1 - z) / (1 + a)
 
 
-@lru_cache(maxsize=None)
+@cache
 def laplace_law(scores: tuple[int, ...], a: Fraction) -> tuple[Fraction, ...]:
     """The argmax of score + discrete Laplace noise, ties by lot, summed over the winning value."""
     law = [Fraction(0)] * len(scores)
@@ -52,7 +52,9 @@ def laplace_law(scores: tuple[int, ...], a: Fraction) -> tuple[Fraction, ...]:
         for i in range(len(scores)):
             others = [j for j in range(len(scores)) if j != i]
             for ties in product((False, True), repeat=len(others)):
-                rest = prod((here[j] if tie else under[j] for j, tie in zip(others, ties, strict=True)), start=Fraction(1))
+                rest = prod(
+                    (here[j] if tie else under[j] for j, tie in zip(others, ties, strict=True)), start=Fraction(1)
+                )
                 law[i] += here[i] * rest / (1 + sum(ties))
     return tuple(law)
 
