@@ -50,7 +50,7 @@ docs: $(READY)  ## Build the documentation into site/.
 	$(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
-reference: $(READY)  ## Write docs/reference/ from the public names.
+reference: $(READY)  ## Write docs/reference/ and docs/theory/index.md from the source.
 	$(BIN)/python scripts/reference.py
 
 lock: $(READY)  ## Resolve the dependencies again and write requirements/*.lock (minutes).

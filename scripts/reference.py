@@ -1,6 +1,8 @@
-"""Write docs/reference/: one page a layer, one entry for each public name.  `make reference` runs it.
+"""Write docs/reference/ and docs/theory/index.md from the source.  `make reference` runs it.
 
-The public names of a layer are those its `__init__.py` re-exports as `X as X`.
+The reference has one page a layer and one entry for each public name, which are those that the
+layer's `__init__.py` re-exports as `X as X`.  The index of the theory lists each page under the
+lowest layer that cites it.
 """
 
 from __future__ import annotations
@@ -8,42 +10,60 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src/discreet"
 MAP = ["privacy", "hazmat", "mechanisms", "composition", "data", "queries", "release", "structured"]  # bottom up
 MAP += ["synthesis", "learning", "local", "attacks", "bounds", "planning", "ledger", "curator", "service"]
-LAYERS = [layer for layer in MAP if (ROOT / "src/discreet" / layer / "__init__.py").exists()]
+LAYERS = [layer for layer in MAP if (PACKAGE / layer / "__init__.py").exists()]
 
 
 def public_names(layer: str) -> list[str]:
     """What `discreet.<layer>` re-exports, in alphabetical order."""
-    tree = ast.parse((ROOT / "src/discreet" / layer / "__init__.py").read_text())
+    tree = ast.parse((PACKAGE / layer / "__init__.py").read_text())
     imports = (alias for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names)
-    return sorted(alias.asname for alias in imports if alias.asname == alias.name)
+    return sorted(alias.name for alias in imports if alias.asname == alias.name)
 
 
-def page(layer: str) -> str:
+def layer_page(layer: str) -> str:
     """The reference page of one layer."""
-    module = ROOT / "src/discreet" / layer / "__init__.py"
-    opening = ast.get_docstring(ast.parse(module.read_text())) or ""
+    opening = ast.get_docstring(ast.parse((PACKAGE / layer / "__init__.py").read_text())) or ""
     entries = "\n".join(f"::: discreet.{layer}.{name}\n" for name in public_names(layer))
     return f"# discreet.{layer}\n\n{opening}\n\n{entries}"
 
 
-def index() -> str:
+def reference_index() -> str:
     """The reference's first page."""
     lines = "\n".join(f"- [`discreet.{layer}`]({layer}.md)" for layer in LAYERS)
-    return (
-        "# Reference\n\nWritten from the source by `make reference`; a test compares the two.\n\n"
-        f"{lines}\n- [`discreet.errors`](errors.md)\n"
-    )
+    return f"# Reference\n\nEvery public name, bottom up.\n\n{lines}\n- [`discreet.errors`](errors.md)\n"
+
+
+def theory_index() -> str:
+    """Links to every theory page, under the lowest layer that cites it."""
+    lines, listed = ["# Theory", "", "Each module opens with its theorem; these pages prove them."], set[Path]()
+    for layer in [*LAYERS, ""]:
+        found = [page for page in _theory_pages() if page not in listed and (not layer or _cites(layer, page))]
+        if found:
+            lines += ["", f"## {layer or 'More'}", ""]
+            lines += [f"- [{page.read_text().splitlines()[0].removeprefix('# ')}]({page.name})" for page in found]
+        listed.update(found)
+    return "\n".join(lines) + "\n"
+
+
+def _theory_pages() -> list[Path]:
+    return sorted(page for page in (ROOT / "docs/theory").glob("*.md") if page.name != "index.md")
+
+
+def _cites(layer: str, page: Path) -> bool:
+    return any(f"docs/theory/{page.name}" in module.read_text() for module in (PACKAGE / layer).rglob("*.py"))
 
 
 def pages() -> dict[str, str]:
-    """Every page, by file name."""
-    made = {f"{layer}.md": page(layer) for layer in LAYERS}
-    return made | {"index.md": index(), "errors.md": "# discreet.errors\n\n::: discreet.errors\n"}
+    """Every page that is written from the source, by its path below docs/."""
+    made = {f"reference/{layer}.md": layer_page(layer) for layer in LAYERS}
+    made["reference/errors.md"] = "# discreet.errors\n\n::: discreet.errors\n"
+    return made | {"reference/index.md": reference_index(), "theory/index.md": theory_index()}
 
 
 if __name__ == "__main__":
     for name, text in pages().items():
-        (ROOT / "docs/reference" / name).write_text(text)
+        (ROOT / "docs" / name).write_text(text)

@@ -7,6 +7,7 @@ Formulas are written `$...$`; the browser draws the MathML that is made of them 
 from __future__ import annotations
 
 import html
+import logging
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,9 @@ from latex2mathml.converter import convert
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.pages import Page
 
+log = logging.getLogger("mkdocs.hooks.site")  # a warning here fails the strict build
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 
 
@@ -33,10 +36,14 @@ def _pages(docs: Path, target: str) -> str | list[str]:
     return [page.relative_to(docs).as_posix() for page in pages]
 
 
-def on_page_content(content: str, **_: object) -> str:
-    """Replace each formula by its MathML."""
-    return FORMULA.sub(_mathml, content)
+def on_page_content(content: str, *, page: Page, **_: object) -> str:
+    """Replace each formula by its MathML, and warn of what is left of LaTeX in it."""
 
+    def mathml(match: re.Match[str]) -> str:
+        formula = html.unescape(match[2]).strip()
+        drawn = convert(formula, display="block" if match[1] == "div" else "inline")
+        if unknown := re.search(r"\\[A-Za-z]+", drawn):
+            log.warning("%s: %s is not understood in %s", page.file.src_uri, unknown[0], formula)
+        return drawn
 
-def _mathml(match: re.Match[str]) -> str:
-    return convert(html.unescape(match[2]).strip(), display="block" if match[1] == "div" else "inline")
+    return FORMULA.sub(mathml, content)
