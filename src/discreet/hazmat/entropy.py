@@ -147,7 +147,16 @@ class SystemRandom(_CounterMode):
 
     def _forget(self) -> None:
         super()._forget()
+        self._generation = object()
         self._page[0] = 1
+
+    @property
+    def generation(self) -> object:
+        """Another object in every forked child: what was drawn under an older one must be thrown away."""
+        if not self._alive[0]:
+            with self._lock:
+                self._forget()
+        return self._generation
 
     def _after_fork(self) -> None:
         self._lock = threading.Lock()  # another thread may have held it at the fork
@@ -197,6 +206,11 @@ class SeededRandom(_CounterMode):
 
 
 _system = SystemRandom()
+
+
+def system() -> SystemRandom:
+    """The one generator behind all noise."""
+    return _system
 
 
 def source(rng: RandomSource | None) -> RandomSource:

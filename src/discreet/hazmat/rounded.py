@@ -165,9 +165,9 @@ def _draw(law: Law, scale: Number, centre: Number | IntArray, shape: Shape, rng:
         require(shape is None or shape == base.shape, "the shape of the centre", shape=shape)
         return _array(law, size, Fraction(0), base.ravel(), source(rng)).reshape(base.shape)
     middle, random = _private(centre, "centre"), source(rng)
-    if shape is None:
-        return settle(law, size, middle, random.bits(WIDTH), rng=random)
     whole = math.floor(middle)
+    if shape is None:  # by the float estimate too: its time says nothing about the size of the noise
+        return int(_array(law, size, middle - whole, np.array([whole], dtype=object), random)[0])
     base = np.full(math.prod(shape), whole, dtype=np.int64 if -MOST < whole < MOST else object)
     out = _array(law, size, middle - whole, base, random).reshape(shape)
     return out if out.dtype == np.int64 else np.clip(out, ENDS[0], ENDS[1]).astype(np.int64)

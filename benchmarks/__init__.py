@@ -1,0 +1,40 @@
+"""Speed and accuracy against peers and against the limit, as ratios measured in one run.
+
+Each module here has `measure()`, which returns rows; `python -m benchmarks.noise` runs one
+module and `python -m benchmarks` all of them.  Rows are printed as a table and written to
+`benchmarks/results/`, so that a regression shows as a diff.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One figure; `holds` is None where nothing is promised."""
+
+    what: str
+    value: float
+    unit: str
+    promise: str = ""
+    holds: bool | None = None
+
+
+def publish(name: str, rows: list[Row]) -> bool:
+    """Print the rows, write them to results/<name>.json, and say whether every promise holds."""
+    short = name.rsplit(".", maxsplit=1)[-1]
+    width = max([len(row.what) for row in rows], default=0)
+    print(f"\n{short}")
+    for row in rows:
+        verdict = "" if row.holds is None else "  holds" if row.holds else "  FAILS"
+        promise = f"  need {row.promise}" if row.promise else ""
+        print(f"  {row.what:{width}}  {row.value:12.4g} {row.unit}{promise}{verdict}")
+    RESULTS.mkdir(exist_ok=True)
+    records = [asdict(row) | {"value": float(f"{row.value:.4g}")} for row in rows]
+    (RESULTS / f"{short}.json").write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+    return all(row.holds is not False for row in rows)

@@ -1,0 +1,19 @@
+"""Run every benchmark in the folder, and fail if a promise does not hold."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+
+import benchmarks
+
+
+def main() -> int:
+    names = [found.name for found in pkgutil.iter_modules(benchmarks.__path__) if found.name != "__main__"]
+    held = [benchmarks.publish(name, importlib.import_module(f"benchmarks.{name}").measure()) for name in names]
+    return 0 if all(held) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
