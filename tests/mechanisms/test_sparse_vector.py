@@ -1,5 +1,8 @@
 """discreet.mechanisms.sparse_vector: each claim in the module docstring, in order; then sessions and refusals."""
 
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -276,6 +279,36 @@ def test_a_session_refuses_after_its_last_positive():
     for again in (lambda: session.ask(0), lambda: session.margin(0), lambda: session.margins([0])):
         with pytest.raises(BudgetExhausted, match="remaining 0 of 1 above"):
             again()
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_session_cannot_be_duplicated(duplicate):
+    session = SparseVector(epsilon=5, sensitivity=1, threshold=0, count=1).open()
+    with pytest.raises(UnsupportedError, match="cannot be copied or pickled"):
+        duplicate(session)
+
+
+def test_a_session_refuses_to_answer_in_a_forked_process(monkeypatch):
+    session = SparseVector(epsilon=5, sensitivity=1, threshold=0, count=1).open()
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    with pytest.raises(UnsupportedError, match="forked"):
+        session.ask(0)
+
+
+def test_threads_cannot_find_more_positives_than_were_paid_for():
+    session = SparseVector(epsilon=5, sensitivity=1, threshold=0, count=20).open()
+
+    def greedy(_):
+        found = 0
+        for _ in range(50):
+            try:
+                found += session.ask(10**6)
+            except BudgetExhausted:
+                break
+        return found
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(greedy, range(8))) == 20
 
 
 def test_fresh_answers_are_composed():

@@ -18,9 +18,11 @@ when k (Pr[N - R > alpha] + Pr[N - R > alpha + 1]) <= beta.  Proof: docs/theory/
 
 from __future__ import annotations
 
+import os
+import threading
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from discreet.errors import BudgetExhausted, ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource, source
@@ -108,7 +110,8 @@ class SparseVector:
 
     def margins(self, values: Scores, *, rng: RandomSource | None = None) -> Margins:
         """By how much each value is above the noisy threshold, -1 for those below; no dearer than the bools."""
-        return self.open(rng=rng).margins(values)
+        whole = row(values)  # refused, if at all, before the threshold is drawn
+        return self.open(rng=rng).margins(whole)
 
     def privacy(self) -> PureDP:
         """e1 + e2 = epsilon."""
@@ -152,12 +155,17 @@ class SparseVector:
 
 
 class Session:
-    """A noisy threshold, kept secret, against which at most `count` answers come out above."""
+    """A noisy threshold, kept secret, against which at most `count` answers come out above.
 
-    __slots__ = ("_left", "_level", "_random", "_scale", "mechanism")
+    Safe to share between threads.  It cannot be copied, pickled or carried into a forked
+    process: every copy would answer `count` times against the same secret.
+    """
+
+    __slots__ = ("_left", "_level", "_lock", "_owner", "_random", "_scale", "mechanism")
 
     def __init__(self, mechanism: SparseVector, *, rng: RandomSource | None = None) -> None:
         self.mechanism = mechanism
+        self._lock, self._owner = threading.Lock(), os.getpid()
         self._random = source(rng)
         self._scale = mechanism.query_scale
         self._left = mechanism.count
@@ -177,32 +185,38 @@ class Session:
         whole = integers(value)
         if not isinstance(whole, int):
             raise ParameterError("need one integer; pass arrays to margins")
-        self._refuse_when_done()
-        margin = whole + int(discrete_laplace(self._scale, rng=self._random)) - self._level
-        if margin < 0:
-            return None
-        self._left -= 1
-        return margin
+        with self._lock:
+            self._refuse_when_done()
+            margin = whole + int(discrete_laplace(self._scale, rng=self._random)) - self._level
+            self._left -= margin >= 0
+        return margin if margin >= 0 else None
 
     def margins(self, values: Scores) -> Margins:
         """`margin` of each value in turn, -1 for those below, ending where the session does."""
         import numpy as np
 
         whole = row(values)
-        self._refuse_when_done()
-        parts = [np.empty(0, dtype=np.int64)]
-        for start in range(0, whole.size, CHUNK):
-            chunk = whole[start : start + CHUNK]
-            noise = discrete_laplace(self._scale, shape=chunk.shape, rng=self._random)
-            part = _margins(chunk, noise, self._level)
-            hits = np.flatnonzero(part >= 0)[: self._left]
-            self._left -= hits.size
-            parts.append(part if self._left else part[: hits[-1] + 1])
-            if not self._left:
-                break
+        with self._lock:
+            self._refuse_when_done()
+            parts = [np.empty(0, dtype=np.int64)]
+            for start in range(0, whole.size, CHUNK):
+                chunk = whole[start : start + CHUNK]
+                noise = discrete_laplace(self._scale, shape=chunk.shape, rng=self._random)
+                part = _margins(chunk, noise, self._level)
+                hits = np.flatnonzero(part >= 0)[: self._left]
+                self._left -= hits.size
+                parts.append(part if self._left else part[: hits[-1] + 1])
+                if not self._left:
+                    break
         return np.concatenate(parts)
 
+    def __reduce__(self) -> NoReturn:
+        """Refused: a copy would spend the same threshold again."""
+        raise UnsupportedError("a session cannot be copied or pickled; open another and pay for it")
+
     def _refuse_when_done(self) -> None:
+        if os.getpid() != self._owner:
+            raise UnsupportedError("a session cannot be carried into a forked process; open another and pay for it")
         if not self._left:
             raise BudgetExhausted(requested="another answer", remaining=f"0 of {self.mechanism.count} above")
 
