@@ -68,9 +68,9 @@ def guessing_error(epsilon: Number, times: int) -> float:
 
     require(exact(epsilon) > 0, "epsilon > 0", epsilon=epsilon)
     _check_times(times)
-    right = binom(times, 1 / (1 + math.exp(-float(exact(epsilon)))))
-    outvoted = float(right.cdf((times - 1) // 2))  # fewer than half of the bits are right
-    return outvoted + (0.0 if times % 2 else float(right.pmf(times // 2)) / 2)
+    keep = 1 / (1 + math.exp(-float(exact(epsilon))))
+    outvoted = float(binom.cdf((times - 1) // 2, times, keep))  # fewer than half of the bits are right
+    return outvoted + (0.0 if times % 2 else float(binom.pmf(times // 2, times, keep)) / 2)
 
 
 def answers_needed(epsilon: Number, error: float) -> int:

@@ -67,9 +67,8 @@ class NaiveBayes:
     scores: tuple[Floats, ...]
 
     @classmethod
-    def learn(cls, first: Array, second: Array) -> NaiveBayes:
+    def learn(cls, first: Array, second: Array, *, cells: int) -> NaiveBayes:
         """Log-ratios of each coordinate's cells, estimated from the two samples."""
-        cells = max(8, math.isqrt(len(first)) // 4)
         edges = tuple(cut(first[:, i], second[:, i], cells=cells) for i in range(first.shape[1]))
         scores = []
         for i, edge in enumerate(edges):
@@ -116,7 +115,8 @@ def learn(order: Sequence[Array], choose: Sequence[Array], *, delta: float, orde
     """The best event: cells ordered on the first pair of samples, the set chosen on the second pair."""
     ways = views(order[0], ordered=ordered)
     if order[0].ndim == 2:
-        ways.append(View("likelihood ratio", NaiveBayes.learn(order[0], order[1]), learnt=True))
+        for cells in (8, max(8, math.isqrt(len(order[0])) // 4)):  # few when leaks are faint, many when they are sharp
+            ways.append(View("likelihood ratio", NaiveBayes.learn(order[0], order[1], cells=cells), learnt=True))
     candidates = (found for view in ways for found in _candidates(view, order, choose, delta))
     return max(candidates, key=lambda found: found[0])[1]
 

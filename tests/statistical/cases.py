@@ -1,0 +1,109 @@
+"""Every public mechanism with its worst-case neighbours: what the audits run on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet import mechanisms
+from discreet.mechanisms import Exponential, Laplace, NoisyMax, NumericSparse, PermuteAndFlip, SparseVector
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.neighbours import AddRemove
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An additive mechanism on a vector, many times in one call: its noise is independent over all entries."""
+
+    mechanism: Any
+
+    def __call__(self, value, *, rng=None):
+        return self.mechanism(np.asarray(value), rng=rng)
+
+    def releases(self, value, count, *, rng=None):
+        return self.mechanism(np.tile(np.asarray(value), (count, 1)), rng=rng)
+
+    def privacy(self) -> Guarantee:
+        return self.mechanism.privacy()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism, a pair of neighbours, and the share of the claim that an audit must find on it."""
+
+    mechanism: Any
+    inputs: tuple[Any, Any]
+    share: float = 0.0
+    delta: float = 0.0
+    slow: bool = False  # has no way to draw many at once
+
+    def __str__(self) -> str:
+        return f"{self.mechanism}-{self.inputs}"
+
+
+def tight(epsilon: float) -> float:
+    """How much of a tight claim a million samples a side show."""
+    return 0.95 if epsilon >= 0.5 else 0.88
+
+
+def laplace(epsilon: float) -> Iterator[Case]:
+    one, three = (Laplace(epsilon=epsilon, sensitivity=s) for s in (1, 3))
+    yield Case(one, (0, 1), tight(epsilon))
+    yield Case(one, (10**9, 10**9 - 1), tight(epsilon))
+    yield Case(three, (-1, 2), tight(epsilon))
+    yield Case(Rows(three), ((0, 0, 0), (1, -1, 1)), 0.8 if epsilon >= 0.5 else 0.1)
+
+
+def selections(make: Callable[..., Any]) -> Callable[[float], Iterator[Case]]:
+    def cases(epsilon: float) -> Iterator[Case]:
+        free, monotone = make(epsilon=epsilon), make(epsilon=epsilon, monotone=True, neighbours=AddRemove)
+        ahead = round(2 / epsilon)
+        yield Case(free, ((0, 1), (1, 0)))
+        yield Case(free, ((0, *(1,) * 9), (1, *(0,) * 9)))
+        yield Case(free, ((ahead, 0, 0), (ahead - 1, 1, 1)), 0.3)
+        yield Case(monotone, ((ahead, 0, 0), (ahead, 1, 1)))
+        yield Case(monotone, ((0, *(0,) * 9), (1, *(0,) * 9)), 0.3)
+
+    return cases
+
+
+def sparse_vector(epsilon: float) -> Iterator[Case]:
+    for count in (1, 3):
+        sparse = SparseVector(epsilon=epsilon, sensitivity=1, threshold=0, count=count)
+        rising = SparseVector(
+            epsilon=epsilon, sensitivity=1, threshold=0, count=count, monotone=True, neighbours=AddRemove
+        )
+        yield Case(sparse, ((0,) * 10, (1,) * 5 + (-1,) * 5))
+        yield Case(sparse, ((-2,) * 4 + (-1,) * count, (-1,) * 4 + (-2,) * count))
+        yield Case(sparse, ((0, 1), (1, 0)))
+        yield Case(rising, ((0,) * 8, (1,) * 8))
+
+
+def numeric_sparse(epsilon: float) -> Iterator[Case]:
+    sparse = SparseVector(epsilon=epsilon / 2, sensitivity=1, threshold=0, count=1)
+    numeric = NumericSparse(above=sparse, answers=Laplace(epsilon=epsilon / 2, sensitivity=1))
+    yield Case(numeric, ([0, 0, 1], [1, 1, 0]), slow=True)
+
+
+CASES: dict[str, Callable[[float], Iterator[Case]]] = {
+    "Laplace": laplace,
+    "Exponential": selections(lambda **p: Exponential(sensitivity=1, **p)),
+    "PermuteAndFlip": selections(lambda **p: PermuteAndFlip(sensitivity=1, **p)),
+    "NoisyMax": selections(lambda **p: NoisyMax(sensitivity=1, noise="laplace", **p)),
+    "NoisyMax, exponential": selections(lambda **p: NoisyMax(sensitivity=1, noise="exponential", **p)),
+    "NoisyMax, gumbel": selections(lambda **p: NoisyMax(sensitivity=1, noise="gumbel", **p)),
+    "SparseVector": sparse_vector,
+    "NumericSparse": numeric_sparse,
+}
+
+
+def public_mechanisms() -> set[str]:
+    """The names of all mechanisms that `discreet.mechanisms` exports."""
+    return {
+        name
+        for name, item in vars(mechanisms).items()
+        if isinstance(item, type) and hasattr(item, "privacy") and hasattr(item, "event") and name != "Mechanism"
+    }
