@@ -1,3 +1,5 @@
+"""One value in, one private value out, each mechanism beside its theorem."""
+
 from discreet.mechanisms.exponential import Exponential as Exponential
 from discreet.mechanisms.laplace import Laplace as Laplace
 from discreet.mechanisms.noisy_max import NoisyMax as NoisyMax
