@@ -14,12 +14,13 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource, source
 from discreet.hazmat.exponent import Bounds, exp_bounds
 from discreet.hazmat.laws import BASE, BASE_BITS, Digit, GaussianBlock, Quotient, SignedQuotient
+from discreet.hazmat.pool import Pool
 from discreet.hazmat.settle import WIDTH, below, settle
 from discreet.hazmat.table import Table
 from discreet.privacy.number import Number, exact
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from discreet.hazmat.integers import Integers, Shape
+    from discreet.hazmat.integers import IntArray, Integers, Shape
 
     Bools = npt.NDArray[np.bool_]
 
@@ -85,18 +86,18 @@ def bernoulli(p: Number, *, shape: Shape = None, rng: RandomSource | None = None
     chance = exact(p)
     require(0 <= chance <= 1, "0 <= p <= 1", p=p)
     top, bottom = chance.numerator, chance.denominator
-    return _coin(lambda bits: ((top << bits) // bottom, -((-top << bits) // bottom)), shape, rng)
+    return coin(lambda bits: ((top << bits) // bottom, -((-top << bits) // bottom)), shape, rng)
 
 
 def bernoulli_exp(x: Number, *, shape: Shape = None, rng: RandomSource | None = None) -> bool | Bools:
     """True with probability exp(-x), for a rational x >= 0."""
     rate = exact(x)
     require(rate >= 0, "x >= 0", x=x)
-    return _coin(lambda bits: exp_bounds(rate, bits), shape, rng)
+    return coin(lambda bits: exp_bounds(rate, bits), shape, rng)
 
 
-def _coin(bounds: Callable[[int], Bounds], shape: Shape, rng: RandomSource | None) -> bool | Bools:
-    """True with the probability that `bounds` brackets."""
+def coin(bounds: Callable[[int], Bounds], shape: Shape, rng: RandomSource | None) -> bool | Bools:
+    """True with the probability p that `bounds(bits)` brackets, as integers over 2^bits."""
     random = source(rng)
     if shape is None:
         return below(bounds, rng=random)
@@ -113,6 +114,8 @@ def _coin(bounds: Callable[[int], Bounds], shape: Shape, rng: RandomSource | Non
 
 def geometric(scale: Number, *, shape: Shape = None, rng: RandomSource | None = None) -> Integers:
     """Pr[G = g] ~ exp(-g / scale) on 0, 1, 2, ..."""
+    if shape is None and rng is None:
+        return _pool(geometric, _positive(scale)).take()
     return _digits(*_geometric_tables(_positive(scale), signed=False), shape, rng, scale=scale)
 
 
@@ -123,7 +126,15 @@ def discrete_laplace(scale: Number, *, shape: Shape = None, rng: RandomSource | 
     >>> discrete_laplace(10, shape=(6,), rng=SeededRandom(1)).dtype
     dtype('int64')
     """
+    if shape is None and rng is None:
+        return _pool(discrete_laplace, _positive(scale)).take()
     return _digits(*_geometric_tables(_positive(scale), signed=True), shape, rng, scale=scale, signed=True)
+
+
+@lru_cache(maxsize=256)
+def _pool(sampler: Callable[..., Integers], parameter: Fraction) -> Pool:
+    """Single draws of a law, drawn ahead, so that the time of a call says nothing about its value."""
+    return Pool(lambda count: cast("IntArray", sampler(parameter, shape=(count,))).tolist())
 
 
 def _positive(scale: Number) -> Fraction:
@@ -188,6 +199,8 @@ def discrete_gaussian(variance: Number, *, shape: Shape = None, rng: RandomSourc
     """
     value = exact(variance)
     require(value > 0, "variance > 0", variance=variance)
+    if shape is None and rng is None:
+        return _pool(discrete_gaussian, value).take()
     table, block = _gaussian_table(value)
     random = source(rng)
     if shape is None or value > ARRAY_SCALE**2:
