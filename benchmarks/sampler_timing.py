@@ -35,8 +35,7 @@ def measure() -> list[Row]:
         ("rounded_cauchy", lambda: rounded_cauchy(1000)),
         ("rounded_lomax", lambda: rounded_lomax(1000, 11)),
     ):
-        found = correlation(draw, calls=CALLS // 4)
-        rows.append(Row(what=f"{name}, scale 1000", value=found, unit="Spearman"))
+        rows.append(Row(what=f"{name}, scale 1000", value=correlation(draw), unit="Spearman"))
     twin = correlation(lambda: counting_up(Fraction(10)), calls=CALLS // 10)
     rows.append(
         Row(what="twin that counts up", value=twin, unit="Spearman", promise="> 0.5 (caught)", holds=twin > 0.5)
