@@ -64,8 +64,10 @@ def pure_to_gaussian(epsilon: Fraction) -> float | Fraction:
     """mu = -2 Phi^-1(1 / (1 + e^epsilon)), certified by Phi(-mu / 2) <= 1 / (1 + e^epsilon)."""
     from scipy.special import erfinv, ndtri_exp
 
-    if epsilon > 600 or 0 < epsilon < Fraction(1, 10**30):
-        return root_up(8 * epsilon) if epsilon > 1 else _weaker(epsilon * Fraction(1254, 1000))
+    if epsilon > 600:  # Phi(-t) <= e^(-t^2 / 2) / 2 gives mu^2 <= 8 ln((1 + e^epsilon) / 2) <= 8 epsilon
+        return root_up(8 * epsilon)
+    if epsilon < Fraction(1, 10**30):  # mu = sqrt(pi / 2) epsilon (1 + O(epsilon^2)), and sqrt(pi / 2) < 1.2534
+        return _weaker(epsilon * Fraction(12534, 10000))
     e = float(epsilon)
     if e < 1:  # near 0 the probability is near 1/2, and far out it is near 0: one form for each
         mu = 2 * math.sqrt(2) * float(erfinv(math.tanh(e / 2)))
@@ -78,6 +80,7 @@ def pure_to_gaussian(epsilon: Fraction) -> float | Fraction:
 
 def _certified(root: float, holds: Callable[[Fraction], bool]) -> float:
     """The least tried float at or above `root` for which `holds`, an increasing property, is certain."""
+    assert root > 0  # else the candidates would not move
     step = 2.0**-52
     candidate = root
     while not holds(exact(candidate)):

@@ -61,7 +61,7 @@ def _enumerated(variance: Fraction, shift: int, turn: Fraction) -> Fraction:
     last = math.isqrt(max(first, 0) ** 2 + math.ceil(REACH * variance)) + 2
     total, weight = _weights(variance, first, last, gap=(first - turn) * shift / variance, rate=shift / variance)
     ratio = exp_up(-(2 * last + 1) / (2 * variance))
-    return Fraction(total) + Fraction(weight) * ratio / (1 - ratio) + _NEGLIGIBLE  # the last covers underflow
+    return _rational(total) + _rational(weight) * ratio / (1 - ratio) + 2 * _NEGLIGIBLE  # what _rational may drop
 
 
 def _weights(variance: Fraction, first: int, last: int, *, gap: Fraction, rate: Fraction) -> tuple[Decimal, Decimal]:
@@ -85,13 +85,18 @@ def _normaliser(variance: Fraction) -> Fraction:
         return root_bounds(2 * PI * variance)[0]
     last = math.isqrt(math.ceil(REACH * variance)) + 2
     total, _ = _weights(variance, 1, last, gap=Fraction(10**6), rate=Fraction(0))
-    return 1 + 2 * Fraction(total) / _ROUNDING
+    return 1 + 2 * _rational(total) / _ROUNDING
 
 
 def _exp(x: Fraction) -> Decimal:
     """e^x with an error of 10^-58 relative: the argument carries enough digits."""
     context = Context(prec=60 + len(str(abs(x.numerator) // x.denominator)), Emax=MAX_EMAX, Emin=MIN_EMIN)
     return _CONTEXT.plus(context.exp(context.divide(Decimal(x.numerator), Decimal(x.denominator))))
+
+
+def _rational(x: Decimal) -> Fraction:
+    """The number, or 0 where it is below `_NEGLIGIBLE`: a rational with a million digits helps nobody."""
+    return Fraction(x) if x.adjusted() >= -400 else Fraction(0)
 
 
 def _smooth(variance: Fraction, shift: int, epsilon: Fraction, turn: Fraction) -> Fraction:
