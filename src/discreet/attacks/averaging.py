@@ -1,15 +1,11 @@
-"""Asking the same question again: what repeated answers reveal, and how soon.
+"""Asking the same question again: what fresh answers reveal, and how soon.
 
-Theorem.  Let M be epsilon-DP and let it answer `times` times with fresh noise.  An adversary
-who holds the two neighbouring inputs equally likely ends with a posterior of at most
-
-    e^(times epsilon) / (1 + e^(times epsilon)).
-
-For a count with discrete Laplace noise of scale 1 / epsilon this is attained: each answer
-tells neighbouring counts apart exactly as one randomized bit does, which is right with
-probability 1 / (1 + e^-epsilon), so the best guess from `times` answers is a majority vote.
-Averaging them leaves a standard deviation of sqrt(2 a / times) / (1 - a), a = e^-epsilon.
-Proof: docs/theory/audit.md.
+Theorem.  Let a count be answered `times` times with fresh discrete Laplace noise of scale
+1 / epsilon.  Each answer tells neighbouring counts apart exactly as one randomized bit
+does, which is right with probability 1 / (1 + e^-epsilon); so the best guess is a majority
+vote of the bits, and the posterior bound e^(times epsilon) / (1 + e^(times epsilon)) is
+attained.  The mean of the answers has standard deviation sqrt(2 a / times) / (1 - a),
+a = e^-epsilon.  Proof: docs/theory/audit.md; the continuous law: `discreet.privacy.deniability`.
 
 The remedy is to remember answers and return the same one again; and since a question can
 be put in other words, the ledger still charges whatever is drawn afresh.
@@ -43,19 +39,6 @@ def average(
 
     _check_times(times)
     return float(np.mean(np.asarray(releases(mechanism, value, times, batched=batched, rng=rng), dtype=np.float64)))
-
-
-def posterior(epsilon: Number, times: int = 1, *, prior: float = 0.5) -> float:
-    """The most an adversary can come to believe, from `prior`, after `times` answers of an epsilon-DP mechanism.
-
-    >>> [round(posterior(0.1, times), 6) for times in (1, 10, 50, 100)]
-    [0.524979, 0.731059, 0.993307, 0.999955]
-    """
-    require(0 < prior < 1, "0 < prior < 1", prior=prior)
-    require(exact(epsilon) >= 0, "epsilon >= 0", epsilon=epsilon)
-    _check_times(times)
-    odds = math.log(prior) - math.log1p(-prior) + times * float(exact(epsilon))
-    return 1 / (1 + math.exp(-odds))
 
 
 def guessing_error(epsilon: Number, times: int) -> float:
