@@ -33,7 +33,7 @@ check: $(READY)  ## The checks that run no test: format, lint, types, layers, sp
 	$(BIN)/codespell
 
 test: check  ## Everything that must hold before a change is merged.
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 	$(BIN)/mkdocs build --strict --quiet
 
 format: $(READY)  ## Format the source and mend what ruff can mend.
@@ -41,7 +41,7 @@ format: $(READY)  ## Format the source and mend what ruff can mend.
 	$(BIN)/ruff check --fix .
 
 acceptance: $(READY)  ## The statistical checks at full counts, with a table (hours).
-	DISCREET_ACCEPTANCE=1 $(BIN)/python -m pytest -n 2 -q
+	DISCREET_ACCEPTANCE=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 bench: $(PEERS)  ## Speed and accuracy against peers and against the limit.
 	$(BIN)/python -m benchmarks

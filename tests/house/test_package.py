@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 
 import pytest
 
 import discreet
-from tests.house.repository import PACKAGE, modules
+from tests.house.repository import PACKAGE, ROOT, modules, syntax
 
 SIZE = 400  # lines of a module
 SLOW = {"altair", "dp_accounting", "hypothesis", "mkdocs", "numba", "numpy", "pandas", "scipy"}
@@ -51,3 +55,20 @@ def test_a_module_is_one_idea_of_at_most_four_hundred_lines(path):
     assert len(text.splitlines()) <= SIZE
     assert text.startswith('"""') or path.stem == "_version"
     assert "TODO" not in text
+
+
+def _imported() -> set[str]:
+    """The first word of every import in the package."""
+    nodes = [node for path in modules(PACKAGE) for node in ast.walk(syntax(path))]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return {name.split(".")[0] for name in names} - {"discreet"} - sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("module", sorted(_imported()))
+def test_everything_imported_is_declared(module):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needs = [need for needs in project["optional-dependencies"].values() for need in needs] + project["dependencies"]
+    declared = {re.match(r"[\w.-]+", need)[0].lower() for need in needs}
+
+    assert {name.lower() for name in packages_distributions()[module]} & declared
