@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.data.columns import Boolean, Categorical, Column, Date, Integer, Real, Timestamp
-from discreet.errors import DomainError, UnsupportedError
+from discreet.errors import DomainError, ParameterError, UnsupportedError
 from discreet.queries.types import Coded, Numeric, Truth, Type, common_step
 
 if TYPE_CHECKING:
@@ -183,6 +183,12 @@ class Day(Expression):
 
     value: str  # ISO
     column: Date | Timestamp
+
+    def __post_init__(self) -> None:
+        try:
+            self.code()
+        except ParameterError:
+            raise UnsupportedError(f"{self.value!r} is not a day such as 2026-01-31") from None
 
     @property
     def type(self) -> Coded:

@@ -1,0 +1,118 @@
+"""A question, as a frozen value: what `parse` reads, the builder makes and the planner prices.
+
+`str(query)` is canonical SQL, and `parse(str(query), schema) == query`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from discreet.data.domain import missing
+from discreet.errors import DomainError, UnsupportedError, require
+from discreet.queries.expression import Expression, Number, number, quoted
+
+Function = Literal["count", "units", "sum", "avg", "variance", "stddev"]
+Operator = Literal["=", "<>", "<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """COUNT(*), COUNT(e), COUNT(DISTINCT unit), SUM(e), AVG(e), VARIANCE(e) or STDDEV(e)."""
+
+    function: Function
+    argument: Expression | None = None
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        if self.function in ("sum", "avg", "variance", "stddev"):
+            if self.argument is None:
+                raise UnsupportedError(f"{self.function.upper()} needs an expression")
+            number(self.argument)  # refuses what is not a number
+
+    def __str__(self) -> str:
+        if self.function == "units":
+            return f"COUNT(DISTINCT {quoted(self.unit)})"
+        return f"{self.function.upper()}({'*' if self.argument is None else self.argument})"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A column of the answer: an aggregate, or the group key of this number."""
+
+    name: str
+    value: Aggregate | int
+
+
+@dataclass(frozen=True, slots=True)
+class Having:
+    """A condition on a column of the noisy answer."""
+
+    output: str
+    operator: Operator
+    value: Fraction
+
+    def __str__(self) -> str:
+        return f"{quoted(self.output)} {self.operator} {Number(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Sort the noisy answer by one of its columns."""
+
+    output: str
+    descending: bool = False
+
+    def __str__(self) -> str:
+        return quoted(self.output) + (" DESC" if self.descending else "")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Query:
+    """SELECT outputs FROM table WHERE where GROUP BY keys HAVING having ORDER BY order LIMIT limit."""
+
+    table: str
+    outputs: tuple[Output, ...]
+    where: Expression | None = None
+    keys: tuple[Expression, ...] = ()
+    having: tuple[Having, ...] = ()
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        names = [output.name for output in self.outputs]
+        require(len(set(names)) == len(names), "distinct names in SELECT", names=names)
+        if not self.aggregates:
+            raise UnsupportedError("a question needs an aggregate such as COUNT(*); rows are never returned")
+        for condition in (*self.having, *self.order):
+            if condition.output not in names:
+                raise DomainError(missing(condition.output, names, what="output"))
+        require(self.limit is None or self.limit >= 0, "LIMIT >= 0", limit=self.limit)
+
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """The aggregates, in the order of SELECT."""
+        return tuple(output.value for output in self.outputs if isinstance(output.value, Aggregate))
+
+    def columns(self) -> frozenset[str]:
+        """The declared columns whose codes are read (the unit is not one of them)."""
+        arguments = [aggregate.argument for aggregate in self.aggregates if aggregate.argument is not None]
+        filters = [] if self.where is None else [self.where]
+        return frozenset().union(*(part.columns() for part in (*arguments, *filters, *self.keys)))
+
+    def __str__(self) -> str:
+        shown = [
+            f"{self.keys[output.value] if isinstance(output.value, int) else output.value} AS {quoted(output.name)}"
+            for output in self.outputs
+        ]
+        sql = f"SELECT {', '.join(shown)} FROM {quoted(self.table)}"
+        if self.where is not None:
+            sql += f" WHERE {self.where}"
+        if self.keys:
+            sql += f" GROUP BY {', '.join(map(str, self.keys))}"
+        if self.having:
+            sql += f" HAVING {' AND '.join(map(str, self.having))}"
+        if self.order:
+            sql += f" ORDER BY {', '.join(map(str, self.order))}"
+        return sql if self.limit is None else f"{sql} LIMIT {self.limit}"

@@ -1,0 +1,213 @@
+"""Scalar expressions of SQL, rebuilt from an allow-list of total functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.data.columns import Categorical, Date, Timestamp
+from discreet.data.domain import missing
+from discreet.data.table import Table
+from discreet.errors import DomainError, UnsupportedError
+from discreet.queries.expression import Absolute, Add, Day, Expression, Floor, Multiply, Number, Ref, Word
+from discreet.queries.predicate import And, Case, Compare, IsNull, Member, Not, Or, Part
+from discreet.queries.types import Coded
+
+if TYPE_CHECKING:
+    from sqlglot import expressions as exp
+
+DEEPEST = 100
+ALLOWED = (
+    "comparisons, BETWEEN, IN, IS NULL, AND, OR, NOT, CASE, COALESCE, LEAST, GREATEST, ABS, FLOOR, EXTRACT and"
+    " + - * with declared columns, / by a constant"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The table whose columns may be named, and the names it goes by."""
+
+    table: Table
+    names: frozenset[str]
+
+    def knows(self, name: str) -> bool:
+        """Whether it has a column of this name, in any case."""
+        return name.lower() in {known.lower() for known in self.table.domain}
+
+    def column(self, node: exp.Column) -> Ref:
+        """The declared column a node names."""
+        if node.table and node.table.lower() not in self.names:
+            raise DomainError(missing(node.table, sorted(self.names), what="table"))
+        if node.args.get("db") or node.args.get("catalog"):
+            raise UnsupportedError(f"write the column as {node.name}, without schema or catalog")
+        for known in self.table.domain:
+            if known.lower() == node.name.lower():
+                if known == self.table.unit:
+                    raise UnsupportedError(f"the unit column {known!r} can only be used in COUNT(DISTINCT {known})")
+                return Ref(known, self.table.domain[known])
+        raise DomainError(missing(node.name, [name for name in self.table.domain if name != self.table.unit], what="column"))
+
+
+def literal(node: exp.Expression | None) -> Fraction | None:
+    """The number a node spells, or None."""
+    from sqlglot import expressions as exp
+
+    match node:
+        case exp.Paren():
+            return literal(node.this)
+        case exp.Neg():
+            inner = literal(node.this)
+            return None if inner is None else -inner
+        case exp.Div() if (top := literal(node.this)) is not None and (bottom := literal(node.expression)):
+            return top / bottom
+        case exp.Literal() if not node.is_string:
+            return Fraction(node.name)
+        case _:
+            return None
+
+
+def scalar(node: exp.Expression, scope: Scope, *, like: Expression | None = None, depth: int = 0) -> Expression:
+    """Rebuild one scalar expression; `like` gives text literals their type."""
+    from sqlglot import expressions as exp
+
+    if depth > DEEPEST:
+        raise UnsupportedError(f"an expression nested more than {DEEPEST} deep")
+
+    def again(inner: exp.Expression, *, like: Expression | None = None) -> Expression:
+        return scalar(inner, scope, like=like, depth=depth + 1)
+
+    if (constant := literal(node)) is not None and not (like is not None and _is_word(like)):
+        return Number(constant)
+    match node:
+        case exp.Paren():
+            return again(node.this, like=like)
+        case exp.Column() if type(node.this) is exp.Identifier:
+            return scope.column(node)
+        case exp.Boolean():
+            return Number(Fraction(int(node.this)))
+        case exp.Literal() | exp.Cast() | exp.Date():
+            return _typed(node, like)
+        case exp.Add() | exp.Sub():
+            return Add(again(node.this), again(node.expression), minus=type(node) is exp.Sub)
+        case exp.Neg():
+            return Add(Number(Fraction(0)), again(node.this), minus=True)
+        case exp.Mul():
+            return Multiply(again(node.this), again(node.expression))
+        case exp.Div() | exp.IntDiv():
+            quotient = Multiply(again(node.this), Number(1 / _divisor(node)))
+            return quotient if type(node) is exp.Div else Floor(quotient)
+        case exp.Mod():
+            divisor = _divisor(node)
+            whole = Floor(Multiply(again(node.this), Number(1 / divisor)))
+            return Add(again(node.this), Multiply(Number(divisor), whole), minus=True)
+        case exp.Abs():
+            return Absolute(again(node.this))
+        case exp.Floor() if not node.args.get("decimals"):
+            return Floor(again(node.this))
+        case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
+            return _compare(node, again)
+        case exp.Between():
+            middle = again(node.this)
+            low, high = again(node.args["low"], like=middle), again(node.args["high"], like=middle)
+            return And((Compare(">=", middle, low), Compare("<=", middle, high)))
+        case exp.In() if node.expressions and not node.args.get("query"):
+            inner = again(node.this)
+            return Member(inner, tuple(again(option, like=inner) for option in node.expressions))
+        case exp.Is() if type(node.expression) is exp.Null:
+            return IsNull(again(node.this))
+        case exp.Is() if type(node.expression) is exp.Not and type(node.expression.this) is exp.Null:
+            return Not(IsNull(again(node.this)))
+        case exp.Not():
+            return Not(again(node.this))
+        case exp.And() | exp.Or():
+            terms = tuple(again(term) for term in node.flatten())
+            return And(terms) if type(node) is exp.And else Or(terms)
+        case exp.Case() | exp.If() | exp.Coalesce() | exp.Least() | exp.Greatest():
+            return _choice(node, again)
+        case exp.Extract() | exp.Year() | exp.Quarter() | exp.Month() | exp.Day() | exp.DayOfWeek():
+            part = node.name if type(node) is exp.Extract else {"DayOfWeek": "dow"}.get(type(node).__name__, type(node).__name__)
+            return Part(part.lower(), again(node.expression if type(node) is exp.Extract else _undate(node.this)))
+        case _:
+            shown = node.sql(dialect="duckdb")
+            raise UnsupportedError(f"{shown[:80]} is not supported; allowed are {ALLOWED}")
+
+
+def _undate(node: exp.Expression) -> exp.Expression:
+    """sqlglot wraps the argument of YEAR() in a cast to a date."""
+    from sqlglot import expressions as exp
+
+    return node.this if type(node) in (exp.TsOrDsToDate, exp.Cast) else node
+
+
+def _is_word(expression: Expression) -> bool:
+    known = expression.type
+    return isinstance(known, Coded) and isinstance(known.column, Categorical)
+
+
+def _divisor(node: exp.Binary) -> Fraction:
+    divisor = literal(node.expression)
+    if not divisor:
+        raise UnsupportedError("division needs a nonzero constant on the right")
+    return divisor
+
+
+def _typed(node: exp.Expression, like: Expression | None) -> Expression:
+    """A literal whose meaning depends on what it is compared with."""
+    from sqlglot import expressions as exp
+
+    known = None if like is None else like.type
+    inner = node if type(node) is exp.Literal else node.this
+    if type(node) is exp.Cast and node.to.this not in (exp.DataType.Type.DATE, exp.DataType.Type.TIMESTAMP):
+        raise UnsupportedError("CAST is not supported: types are declared")
+    if type(inner) is not exp.Literal:
+        raise UnsupportedError("CAST is not supported: types are declared")
+    match known:
+        case Coded(Categorical() as column):
+            value = inner.name if inner.is_string or isinstance(column.values[0], str) else int(Fraction(inner.name))
+            return Word(value, column)
+        case Coded(Date() | Timestamp() as column):
+            return Day(inner.name, column)
+        case _:
+            raise UnsupportedError(f"the text {inner.name!r} can only be compared with a categorical column or a date")
+
+
+def _compare(node: exp.Binary, again) -> Compare:  # noqa: ANN001 - the recursion of scalar()
+    from sqlglot import expressions as exp
+
+    operators = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
+    flipped = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+    operator = operators[type(node)]
+    left, right = node.this, node.expression
+    if literal(left) is not None or type(left.unnest()) in (exp.Literal, exp.Cast, exp.Date, exp.Boolean):
+        left, right, operator = right, left, flipped.get(operator, operator)
+    first = again(left)
+    return Compare(operator, first, again(right, like=first))  # type: ignore[arg-type]
+
+
+def _choice(node: exp.Expression, again) -> Case:  # noqa: ANN001 - the recursion of scalar()
+    """CASE, IF, COALESCE, LEAST and GREATEST, all as CASE."""
+    from sqlglot import expressions as exp
+
+    match node:
+        case exp.If():
+            other = node.args.get("false")
+            return Case(((again(node.this), again(node.args["true"])),), None if other is None else again(other))
+        case exp.Coalesce():
+            items = [again(item) for item in (node.this, *node.expressions)]
+            return Case(tuple((Not(IsNull(item)), item) for item in items[:-1]), items[-1])
+        case exp.Least() | exp.Greatest():
+            items = [again(item) for item in (node.this, *node.expressions)]
+            best, operator = items[0], "<=" if type(node) is exp.Least else ">="
+            for item in items[1:]:
+                best = Case(((Compare(operator, best, item), best), (IsNull(best), item), (IsNull(item), best)), item)
+            return best if isinstance(best, Case) else Case(((Not(IsNull(best)), best),))
+        case _:
+            operand = node.args.get("this")
+            subject = None if operand is None else again(operand)
+            branches = []
+            for branch in node.args["ifs"]:
+                condition = again(branch.this, like=subject)
+                branches.append((condition if subject is None else Compare("=", subject, condition), again(branch.args["true"])))
+            default = node.args.get("default")
+            return Case(tuple(branches), None if default is None or type(default) is exp.Null else again(default))

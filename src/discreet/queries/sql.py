@@ -1,0 +1,248 @@
+"""SQL text to our own closed types.  Everything that is not allowed is refused, free of charge.
+
+The text is parsed by sqlglot and rebuilt node by node; a node or clause without a case here
+raises `UnsupportedError` with what to write instead.  Nothing of the analyst's text is ever sent
+to an engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.data.domain import missing
+from discreet.data.table import Table
+from discreet.errors import DomainError, UnsupportedError
+from discreet.queries.expression import Expression
+from discreet.queries.query import Aggregate, Having, Order, Output, Query
+from discreet.queries.scalar import Scope, literal, scalar
+
+if TYPE_CHECKING:
+    from sqlglot import expressions as exp
+
+LONGEST = 20_000  # characters
+CLAUSES = {"expressions", "from_", "from", "where", "group", "having", "order", "limit", "kind"}
+INSTEAD = {
+    "joins": "JOIN is not supported yet; ask each table",
+    "with_": "WITH is not supported; write one SELECT",
+    "distinct": "SELECT DISTINCT would list rows; GROUP BY the columns and COUNT(*)",
+    "windows": "window functions are not supported; GROUP BY instead",
+    "qualify": "QUALIFY is not supported; use HAVING",
+    "offset": "OFFSET is not supported; use LIMIT",
+    "sample": "sampling is not supported",
+}
+
+
+def parse(sql: str, schema: Mapping[str, Table]) -> Query:
+    """Read one SELECT over one declared table.
+
+    >>> from discreet.data import Domain, Identifier, Integer
+    >>> domain = Domain({"patient": Identifier(), "age": Integer(0, 119)})
+    >>> visits = Table("visits.parquet", unit="patient", domain=domain)
+    >>> print(parse("select count(*) from visits where age between 65 and 74", {"visits": visits}))
+    SELECT COUNT(*) AS "count" FROM "visits" WHERE ((age >= 65) AND (age <= 74))
+    """
+    import sqlglot
+    from sqlglot import expressions as exp
+    from sqlglot.errors import SqlglotError
+
+    if len(sql) > LONGEST:
+        raise UnsupportedError(f"a question of at most {LONGEST} characters, got {len(sql)}")
+    try:
+        statements = [s for s in sqlglot.parse(sql, dialect="duckdb") if s is not None]
+    except (SqlglotError, RecursionError) as error:
+        raise UnsupportedError(f"cannot read the SQL: {str(error).splitlines()[0][:200]}") from None
+    if len(statements) != 1 or type(statements[0]) is not exp.Select:
+        kind = type(statements[0]).__name__ if statements else "nothing"
+        raise UnsupportedError(f"only one SELECT statement can be asked, got {kind}")
+    return _select(statements[0], schema)
+
+
+def _select(node: exp.Select, schema: Mapping[str, Table]) -> Query:
+    for clause, value in node.args.items():
+        if value and clause not in CLAUSES:
+            name = clause.rstrip("_").upper()
+            raise UnsupportedError(INSTEAD.get(clause, f"{name} is not supported; allowed are SELECT, FROM, WHERE,"
+                                   " GROUP BY, HAVING, ORDER BY and LIMIT"))  # fmt: skip
+    name, alias = _table(node, schema)
+    scope = Scope(table=schema[name], names=frozenset({name.lower(), alias.lower()}))
+    where = None if node.args.get("where") is None else scalar(node.args["where"].this, scope)
+    aliases = {item.alias.lower(): item.this for item in node.expressions if item.alias}
+    keys = _keys(node, scope, aliases)
+    outputs = _outputs(node, scope, keys)
+    return Query(
+        table=name,
+        outputs=outputs,
+        where=where,
+        keys=keys,
+        having=_having(node, scope, outputs),
+        order=_order(node, scope, outputs, keys),
+        limit=_limit(node),
+    )
+
+
+def _table(node: exp.Select, schema: Mapping[str, Table]) -> tuple[str, str]:
+    from sqlglot import expressions as exp
+
+    source = node.args.get("from_") or node.args.get("from")
+    table = None if source is None else source.this
+    if type(table) is not exp.Table or type(table.this) is not exp.Identifier:
+        raise UnsupportedError(f"FROM needs one declared table: {', '.join(schema)}")
+    extra = [key for key, value in table.args.items() if value and key not in ("this", "alias")]
+    if extra:
+        raise UnsupportedError(f"FROM needs a plain table name, got {table.sql(dialect='duckdb')}")
+    names = {known.lower(): known for known in schema}
+    if table.name.lower() not in names:
+        raise DomainError(missing(table.name, list(schema), what="table"))
+    return names[table.name.lower()], table.alias or table.name
+
+
+def _keys(node: exp.Select, scope: Scope, aliases: dict[str, exp.Expression]) -> tuple[Expression, ...]:
+    from sqlglot import expressions as exp
+
+    group = node.args.get("group")
+    if group is None:
+        return ()
+    if any(value for clause, value in group.args.items() if clause != "expressions"):
+        raise UnsupportedError("GROUP BY needs a list of columns or expressions (no ALL, ROLLUP, CUBE or GROUPING SETS)")
+    keys = []
+    for item in group.expressions:
+        if type(item) is exp.Literal and not item.is_string:
+            position = int(item.name)
+            if not 1 <= position <= len(node.expressions):
+                raise UnsupportedError(f"GROUP BY {position}: there are {len(node.expressions)} columns in SELECT")
+            item = node.expressions[position - 1].unalias()
+        elif type(item) is exp.Column and not item.table and item.name.lower() in aliases and not scope.knows(item.name):
+            item = aliases[item.name.lower()]
+        keys.append(scalar(item, scope))
+    return tuple(keys)
+
+
+def _outputs(node: exp.Select, scope: Scope, keys: tuple[Expression, ...]) -> tuple[Output, ...]:
+    from sqlglot import expressions as exp
+
+    outputs: list[Output] = []
+    for item in node.expressions:
+        inner = item.unalias()
+        if type(inner) is exp.Star:
+            raise UnsupportedError("SELECT * would return rows; name the aggregates you want")
+        value = aggregate(inner, scope)
+        if value is None:
+            expression = scalar(inner, scope)
+            if expression not in keys:
+                raise UnsupportedError(f"{expression} is neither an aggregate nor in GROUP BY")
+            value = keys.index(expression)
+        outputs.append(Output(item.alias or _name(inner, value, outputs), value))
+    return tuple(outputs)
+
+
+def _name(node: exp.Expression, value: Aggregate | int, taken: list[Output]) -> str:
+    """A name for an output without AS: the column's, or the function's with its column."""
+    from sqlglot import expressions as exp
+
+    columns = [column.name for column in node.find_all(exp.Column)]
+    if isinstance(value, int):
+        base = columns[0] if columns else "key"
+    else:
+        base = "_".join([value.function, *columns]) if value.argument is not None else value.function
+    names = {output.name for output in taken}
+    return next(name for i in range(len(names) + 1) if (name := base if not i else f"{base}_{i + 1}") not in names)
+
+
+def aggregate(node: exp.Expression, scope: Scope) -> Aggregate | None:
+    """The aggregate a node stands for, or None if it is not one."""
+    from sqlglot import expressions as exp
+
+    functions = {
+        exp.Sum: "sum", exp.Avg: "avg", exp.Variance: "variance", exp.Stddev: "stddev", exp.StddevSamp: "stddev",
+    }  # fmt: skip
+    if type(node) is exp.Paren:
+        return aggregate(node.this, scope)
+    if type(node) is exp.Count:
+        if node.args.get("expressions"):
+            raise UnsupportedError("COUNT takes one argument")
+        if node.this is None or type(node.this) is exp.Star:
+            return Aggregate("count")
+        if type(node.this) is exp.Distinct:
+            return _distinct(node.this, scope)
+        return Aggregate("count", scalar(node.this, scope))
+    if type(node) in functions:
+        if type(node.this) is exp.Distinct:
+            raise UnsupportedError(f"DISTINCT inside {functions[type(node)].upper()} is not supported")
+        return Aggregate(functions[type(node)], scalar(node.this, scope))  # type: ignore[arg-type]
+    if isinstance(node, exp.AggFunc):
+        raise UnsupportedError(
+            f"{node.sql_name()} is not supported; use COUNT, COUNT(DISTINCT unit), SUM, AVG, VARIANCE or STDDEV"
+        )
+    if node.find(exp.AggFunc):
+        raise UnsupportedError("arithmetic on aggregates is not supported; ask for each and combine the answers")
+    return None
+
+
+def _distinct(node: exp.Distinct, scope: Scope) -> Aggregate:
+    from sqlglot import expressions as exp
+
+    unit = scope.table.unit
+    only = node.expressions[0] if len(node.expressions) == 1 else None
+    if unit is None or type(only) is not exp.Column or only.name.lower() != unit.lower():
+        wanted = "the table's unit, and this table has none" if unit is None else f"the unit: COUNT(DISTINCT {unit})"
+        raise UnsupportedError(f"COUNT(DISTINCT ...) counts {wanted}")
+    return Aggregate("units", unit=unit)
+
+
+def _having(node: exp.Select, scope: Scope, outputs: tuple[Output, ...]) -> tuple[Having, ...]:
+    from sqlglot import expressions as exp
+
+    if node.args.get("having") is None:
+        return ()
+    operators = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
+    conditions = []
+    for term in node.args["having"].this.flatten() if type(node.args["having"].this) is exp.And else [node.args["having"].this]:
+        term = term.unnest()
+        constant = literal(term.expression) if type(term) in operators else None
+        if constant is None:
+            raise UnsupportedError("HAVING compares an output of SELECT with a number, joined by AND")
+        conditions.append(Having(_output(term.this, scope, outputs, ()), operators[type(term)], constant))  # type: ignore[arg-type]
+    return tuple(conditions)
+
+
+def _output(node: exp.Expression, scope: Scope, outputs: tuple[Output, ...], keys: tuple[Expression, ...]) -> str:
+    """The name of the output a node refers to: by alias, by position, or by saying it again."""
+    from sqlglot import expressions as exp
+
+    if type(node) is exp.Literal and not node.is_string and 1 <= int(node.name) <= len(outputs):
+        return outputs[int(node.name) - 1].name
+    if type(node) is exp.Column and not node.table:
+        for output in outputs:
+            if output.name.lower() == node.name.lower():
+                return output.name
+    value = aggregate(node, scope)
+    for output in outputs:
+        if value is not None and output.value == value:
+            return output.name
+        if value is None and isinstance(output.value, int) and keys and keys[output.value] == scalar(node, scope):
+            return output.name
+    raise DomainError(missing(node.sql(dialect="duckdb"), [output.name for output in outputs], what="output"))
+
+
+def _order(
+    node: exp.Select, scope: Scope, outputs: tuple[Output, ...], keys: tuple[Expression, ...]
+) -> tuple[Order, ...]:
+    if node.args.get("order") is None:
+        return ()
+    return tuple(
+        Order(_output(item.this, scope, outputs, keys), descending=bool(item.args.get("desc")))
+        for item in node.args["order"].expressions
+    )
+
+
+def _limit(node: exp.Select) -> int | None:
+    if node.args.get("limit") is None:
+        return None
+    count = literal(node.args["limit"].expression)
+    if count is None or count.denominator != 1:
+        raise UnsupportedError("LIMIT needs a whole number")
+    return int(count)
+
+
