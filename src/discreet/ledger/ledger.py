@@ -1,0 +1,356 @@
+"""The ledger: what has been spent, written down before the data is read.
+
+    exact cap          every amount is a rational; a spend is accepted iff all its caps accept it
+    spend, then read   `spend` returns after the entry is on the disk, and never gives anything back
+    append-only        entries form a hash chain; `verify` finds every change, and with an anchor every rollback
+    exactly once       one key, one charge; the same key with another request is refused
+
+What is proven, and from which assumptions: docs/theory/ledger.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+from uuid import uuid4
+
+from discreet.composition.price import Item, Price, gather, price
+from discreet.errors import LedgerError, UnsupportedError, require
+from discreet.ledger.amount import read, settled, write
+from discreet.ledger.book import Account, Balance, Book, capped, write_limits
+from discreet.ledger.chain import Anchor, Entry, digest, link
+from discreet.privacy.event import Event
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.neighbours import AddRemove
+
+if TYPE_CHECKING:
+    from discreet.ledger.store import Store, Transaction
+
+FORMAT = 1  # written in the first entry
+LONGEST_NAME = 500  # characters of a name or a key
+_UNSTORABLE = re.compile("[\\0\\ud800-\\udfff]")
+_REQUEST = ("unit", "tables", "analyst", "query", "version", "price", "event")  # what a key stands for
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Receipt:
+    """Proof of a spend: the number, time and hash of its entry.
+
+    `replayed` is True when an earlier call with the same key paid.  Its answer may be
+    recalled; running the mechanism again would be a second release and needs a spend of its own (`fresh=True`).
+    """
+
+    id: int
+    time: str
+    price: Price
+    hash: str
+    key: str | None = None
+    replayed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Budget:
+    """One unit's account, and those of its tables and analysts inside it."""
+
+    unit: str
+    balance: Balance
+    tables: Mapping[str, Balance] = field(default_factory=dict)
+    analysts: Mapping[str, Balance] = field(default_factory=dict)
+
+
+class Ledger:
+    """Spend from the caps of privacy units, durably.
+
+    >>> from discreet.privacy.guarantee import PureDP
+    >>> ledger = Ledger.open(":memory:")
+    >>> ledger.register(unit="patient", cap=PureDP(1))
+    >>> ledger.spend(PureDP(0.75), unit="patient", tables=["visits"]).id
+    2
+    >>> ledger.budget("patient").balance.remaining.epsilon
+    Fraction(1, 4)
+    >>> ledger.spend(PureDP(0.5), unit="patient", tables=["visits"])
+    Traceback (most recent call last):
+    discreet.errors.BudgetExhausted: budget exhausted: requested Lanes(epsilon=0.5, rho=0.125, delta=0.0),
+    remaining Lanes(epsilon=0.25, rho=None, delta=0.0) of unit 'patient'
+    >>> ledger.close()
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        with store.reading() as transaction:
+            genesis = transaction.entry(0)
+        self.testing = genesis is not None and genesis.record.get("testing") is True
+
+    @classmethod
+    def open(
+        cls,
+        target: str | Path,
+        *,
+        create: bool = True,
+        testing: bool = False,
+        verify: bool = True,
+        anchor: Anchor | None = None,
+    ) -> Ledger:
+        """Open a ledger by path or URL, or ":memory:" for one that is gone with the process.
+
+        A new one is created if there is none.  The whole chain is verified first, unless `verify` is False.
+        With `testing` it accepts releases drawn from a predictable source, and says so in its first entry for ever.
+        """
+        from discreet.ledger.store import connect
+
+        first = link(None, kind="genesis", time=_now(), format=FORMAT, ledger=uuid4().hex, testing=testing)
+        ledger = cls(connect(str(target), create=create, first=first))
+        if testing and not ledger.testing:
+            ledger.close()
+            raise LedgerError("this ledger is not for testing; create another with testing=True")
+        try:
+            if verify or anchor is not None:
+                ledger.verify(anchor=anchor)
+        except LedgerError:
+            ledger.close()
+            raise
+        return ledger
+
+    def register(self, *, unit: str, cap: Guarantee) -> None:
+        """Promise a cap for a privacy unit.  The same promise again changes nothing; another one is refused."""
+        self._cap(Account(_name("unit", unit), "unit", unit), cap)
+
+    def sub_cap(self, table: str, cap: Guarantee, *, unit: str | None = None) -> None:
+        """Cap one table inside its unit; a later call replaces the cap and keeps what was spent."""
+        self._cap(Account(self._only(unit), "table", _name("table", table)), cap)
+
+    def allot(self, analyst: str, cap: Guarantee, *, unit: str | None = None) -> None:
+        """Cap one analyst inside a unit; a later call replaces the cap and keeps what was spent."""
+        self._cap(Account(self._only(unit), "analyst", _name("analyst", analyst)), cap)
+
+    def _only(self, unit: str | None) -> str:
+        """The unit that is meant: it need not be named if there is only one."""
+        if unit is not None:
+            return _name("unit", unit)
+        units = self.units()
+        require(len(units) == 1, "the name of the unit, as there is not exactly one", units=units)
+        return units[0]
+
+    def _cap(self, account: Account, cap: Guarantee) -> None:
+        new = capped(cap)
+        with self._store.writing() as transaction:
+            last = transaction.last()
+            tables = [account.name] if account.scope == "table" else []
+            known = transaction.balances(account.unit, tables, account.name if account.scope == "analyst" else None)
+            old = known.get(account)
+            if old is not None and old.cap == cap:
+                return
+            balance = Book(dict(known)).set_cap(account, new)
+            fields = {"unit": account.unit, "scope": account.scope, "name": account.name}
+            transaction.append(link(last, kind="cap", time=_now(), **fields, **write_limits(new)))
+            transaction.save({account: balance}, known=known)
+
+    def spend(
+        self,
+        item: Price | Item,
+        *,
+        unit: str,
+        tables: Iterable[str],
+        analyst: str | None = None,
+        query: str = "",
+        key: str | None = None,
+        version: str | None = None,
+        secure: bool = True,
+        fresh: bool = False,
+    ) -> Receipt:
+        """Charge the unit, its tables and the analyst, or raise `BudgetExhausted` and charge nobody.
+
+        The entry is on the disk when this returns.  A `key` belongs to the analyst: the same
+        key with the same request gives back the first receipt, free, unless `fresh` asks to pay again.
+        """
+        request = self._request(item, unit=unit, tables=tables, analyst=analyst, query=query, version=version)
+        require(key is None or 0 < len(key) <= LONGEST_NAME, f"a key of 1 to {LONGEST_NAME} characters", key=key)
+        if not secure and not self.testing:
+            raise LedgerError("the release would be drawn from a predictable source; only a testing ledger pays for it")
+        cost = read(request["price"])
+        names: list[str] = request["tables"]  # type: ignore[assignment]
+        with self._store.writing() as transaction:
+            last = transaction.last()
+            earlier = None if key is None or fresh else transaction.latest(analyst, key)
+            if earlier is not None:
+                return _replayed(earlier, request)
+            known = transaction.balances(unit, names, analyst)
+            self._relation(item, known.get(Account(unit, "unit", unit)))
+            after = Book(dict(known)).charge(unit, names, analyst, cost)
+            entry = link(last, kind="spend", time=_now(), key=key, secure=secure, **request)
+            transaction.append(entry, analyst=analyst, key=key)
+            transaction.save(after, known=known)
+        return _receipt(entry)
+
+    def _request(
+        self,
+        item: Price | Item,
+        *,
+        unit: str,
+        tables: Iterable[str],
+        analyst: str | None,
+        query: str,
+        version: str | None,
+    ) -> dict[str, object]:
+        """Everything that is asked for, checked and in its canonical form."""
+        require(not isinstance(tables, str), "a list of tables", tables=tables)
+        names = sorted({_name("table", table) for table in tables})
+        cost = settled(item if isinstance(item, Price) else price(item))
+        event = item.to_dict() if isinstance(item, Event) else None
+        return {
+            "unit": _name("unit", unit),
+            "tables": names,
+            "analyst": None if analyst is None else _name("analyst", analyst),
+            "query": _text("query", query),
+            "version": None if version is None else _text("version", version),
+            "price": write(cost),
+            "event": event,
+        }
+
+    def _relation(self, item: Price | Item, balance: Balance | None) -> None:
+        """A cap without a relation means adding or removing one unit; relations are never mixed."""
+        relation = None if isinstance(item, Price) else gather([item]).relation
+        promised = AddRemove if balance is None or balance.cap is None else balance.cap.neighbours or AddRemove
+        if relation is not None and relation is not promised:
+            raise UnsupportedError(
+                f"the cap holds under {promised.__name__}, and the mechanism under {relation.__name__}"
+            )
+
+    def store(self, receipt: Receipt, answer: bytes) -> None:
+        """Keep the answer that a receipt paid for, durably, before it is handed out."""
+        require(isinstance(answer, bytes), "an answer in bytes", answer=type(answer).__name__)
+        if receipt.replayed:
+            raise LedgerError("an earlier call paid for this receipt; only that call may store its answer")
+        with self._store.writing() as transaction:
+            last = transaction.last()
+            spend = transaction.entry(receipt.id)
+            if spend is None or spend.hash != receipt.hash:
+                raise LedgerError(f"receipt {receipt.id} is not from this ledger")
+            stored = transaction.answer(receipt.id)
+            if stored is not None and stored[1] == answer:
+                return
+            if stored is not None:
+                raise LedgerError(f"receipt {receipt.id} has an answer already; a second draw is a second release")
+            entry = link(last, kind="answer", time=_now(), of=receipt.id, digest=digest(answer), size=len(answer))
+            transaction.append(entry)
+            transaction.keep(receipt.id, entry.id, answer)
+
+    def recall(self, key: str, *, analyst: str | None = None) -> bytes | None:
+        """The answer stored for this analyst's key, byte for byte; None if nothing was paid for or stored."""
+        with self._store.reading() as transaction:
+            spend = transaction.latest(analyst, key)
+            stored = None if spend is None else transaction.answer(spend.id)
+            if spend is None or stored is None:
+                return None
+            _witnessed(transaction, spend.id, *stored)
+            return stored[1]
+
+    def budget(self, unit: str) -> Budget:
+        """Caps, totals and remainders, exact, in every lane."""
+        with self._store.reading() as transaction:
+            found = {
+                account: balance for account, balance in transaction.all_balances().items() if account.unit == unit
+            }
+        own = found.get(Account(unit, "unit", unit))
+        if own is None:
+            raise LedgerError(f"no cap is registered for unit {unit!r}; register one first")
+        tables, analysts = (
+            {account.name: found[account] for account in sorted(found) if account.scope == scope}
+            for scope in ("table", "analyst")
+        )
+        return Budget(unit=unit, balance=own, tables=tables, analysts=analysts)
+
+    def units(self) -> list[str]:
+        """The privacy units that have a cap."""
+        with self._store.reading() as transaction:
+            return sorted(account.unit for account in transaction.all_balances() if account.scope == "unit")
+
+    def entries(self, *, start: int = 0) -> Iterator[Entry]:
+        """Every entry from number `start` on, read a page at a time."""
+        while True:
+            with self._store.reading() as transaction:
+                page = transaction.page(start)
+            if not page:
+                return
+            yield from (entry for entry, *_ in page)
+            start = page[-1][0].id + 1
+
+    def export(self) -> Iterator[str]:
+        """The entries as lines of JSON."""
+        return (entry.line for entry in self.entries())
+
+    def anchor(self) -> Anchor:
+        """The number and hash of the last entry: what to keep elsewhere."""
+        with self._store.reading() as transaction:
+            return transaction.last()
+
+    def verify(self, *, anchor: Anchor | None = None) -> Anchor:
+        """Replay the whole ledger; `LedgerError` unless it is whole, unaltered and continues the anchor."""
+        from discreet.ledger.verify import verify
+
+        with self._store.reading() as transaction:
+            return verify(transaction, anchor=anchor)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _name(what: str, value: str) -> str:
+    text = isinstance(value, str) and 0 < len(value) <= LONGEST_NAME
+    require(text, f"a name of 1 to {LONGEST_NAME} characters for the {what}", **{what: value})
+    return _text(what, value)
+
+
+def _text(what: str, value: str) -> str:
+    """Text that every database can hold."""
+    plain = isinstance(value, str) and not _UNSTORABLE.search(value)
+    require(plain, f"Unicode text without a zero byte for the {what}", **{what: value})
+    return value
+
+
+def _receipt(entry: Entry, *, replayed: bool = False) -> Receipt:
+    record = entry.record
+    key = record.get("key")
+    return Receipt(
+        id=entry.id,
+        time=str(record["time"]),
+        price=read(record["price"]),
+        hash=entry.hash,
+        key=None if key is None else str(key),
+        replayed=replayed,
+    )
+
+
+def _replayed(entry: Entry, request: dict[str, object]) -> Receipt:
+    """The receipt of an earlier call, if it asked for the same."""
+    record = entry.record
+    other = [name for name in _REQUEST if record.get(name) != request[name]]
+    if other:
+        raise LedgerError(f"this key was used for another request: {', '.join(other)} differ; nothing was spent")
+    return _receipt(entry, replayed=True)
+
+
+def _witnessed(transaction: Transaction, spend: int, number: int, answer: bytes) -> None:
+    """An answer is only as good as the entry that holds its digest."""
+    witness = transaction.entry(number)
+    record = {} if witness is None else witness.record
+    if (record.get("kind"), record.get("of"), record.get("digest")) != ("answer", spend, digest(answer)):
+        raise LedgerError(f"the stored answer of entry {spend} was altered")

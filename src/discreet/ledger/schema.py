@@ -1,0 +1,60 @@
+"""The four tables of a ledger, in SQL that SQLite and PostgreSQL share.
+
+    head       one row: the last entry and the format; locked by whoever writes
+    entries    the chain; never updated, never deleted
+    balances   one row for each account: its cap and its exact totals, updated with each entry
+    answers    stored answers, each with the number of the entry that holds its digest
+
+Everything but `entries` and the bytes of the answers follows from the entries, and is
+checked against them by `verify`.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text
+
+FORMAT = 1  # a reader refuses ledgers of a later one
+
+metadata = MetaData()
+
+head = Table(
+    "head",
+    metadata,
+    Column("slot", Integer, primary_key=True, autoincrement=False),
+    Column("format", Integer, nullable=False),
+    Column("id", BigInteger, nullable=False),
+    Column("hash", Text, nullable=False),
+)
+
+entries = Table(
+    "entries",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("body", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("analyst", Text),
+    Column("key", Text),
+    Index("entries_by_key", "key", "analyst", "id"),
+)
+
+balances = Table(
+    "balances",
+    metadata,
+    Column("unit", Text, primary_key=True),
+    Column("scope", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("cap", Text),
+    Column("rho_cap", Text),
+    Column("epsilon", Text),
+    Column("rho", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Index("balances_by_name", "scope", "name"),
+)
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("spend", BigInteger, primary_key=True, autoincrement=False),
+    Column("record", BigInteger, nullable=False, unique=True),
+    Column("bytes", LargeBinary, nullable=False),
+)

@@ -1,0 +1,118 @@
+"""What is particular to SQLite: durable commits, one writer at a time, a private file.
+
+Every connection is in WAL mode with synchronous=FULL, so that a commit returns after the
+log has been fsynced; it is checked on the very connection that commits.  A writer
+begins with BEGIN IMMEDIATE and so holds the lock from its first read on.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote
+from uuid import uuid4
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from discreet.errors import LedgerError
+
+PATIENCE = 30  # seconds that a writer waits for another
+FULL = 2  # PRAGMA synchronous
+READING = "discreet_reading"  # the execution option of transactions that do not write
+
+_TRIGGERS = [
+    f"CREATE TRIGGER entries_{verb.lower()} BEFORE {verb} ON entries"
+    " BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END"
+    for verb in ("UPDATE", "DELETE")
+]
+
+
+def engine(path: Path | None) -> Engine:
+    """An engine on a file that exists, or on memory if there is no path."""
+    name = f"file:{quote(str(path))}?mode=rw" if path else ":memory:"
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            name, uri=path is not None, timeout=PATIENCE, check_same_thread=False, isolation_level=None
+        )
+        _prepare(connection, durable=path is not None)
+        return connection
+
+    pool = {"poolclass": QueuePool, "pool_size": 1, "max_overflow": 0} if path else {"poolclass": StaticPool}
+    made = create_engine("sqlite://", creator=connect, hide_parameters=True, **pool)
+    event.listen(made, "begin", _begin)
+    return made
+
+
+def _prepare(connection: sqlite3.Connection, *, durable: bool) -> None:
+    """Set up one connection, and make sure that it took."""
+    for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "fullfsync = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+    for pragma, wanted in (("journal_mode = WAL", "wal"), ("synchronous = FULL", FULL)) if durable else ():
+        connection.execute(f"PRAGMA {pragma}")
+        (found,) = connection.execute(f"PRAGMA {pragma.partition(' ')[0]}").fetchone()
+        if found != wanted:
+            raise LedgerError(f"SQLite refused {pragma}; the ledger would not be durable")
+
+
+def _begin(connection: Connection) -> None:
+    reading = connection.get_execution_options().get(READING, False)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def protect(connection: Connection) -> None:
+    """Triggers that refuse to change or delete an entry."""
+    for trigger in _TRIGGERS:
+        connection.execute(text(trigger))
+
+
+def sound(connection: Connection) -> None:
+    """SQLite's own check of pages and indexes."""
+    found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
+    if found != "ok":
+        raise LedgerError("the ledger's file is damaged; restore it and check it against its anchor")
+
+
+def busy(error: object) -> bool:
+    """Whether another writer held the lock for longer than our patience."""
+    return str(getattr(error, "sqlite_errorname", "")).startswith("SQLITE_BUSY")
+
+
+def make(path: Path, fill: Callable[[Engine], None]) -> None:
+    """Create a ledger under another name, sync it, and give it its own: it is there as a whole or not at all."""
+    left = [str(path) + end for end in ("-wal", "-shm", "-journal") if os.path.exists(str(path) + end)]
+    if left:
+        raise LedgerError(f"{path} is missing but {left[0]} is there: restore the ledger, or move that file away")
+    draft = path.with_name(f".{path.name}.{uuid4().hex}")
+    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    try:
+        made = engine(draft)
+        fill(made)
+        made.dispose()  # the last connection moves the log into the file
+        _sync(draft)
+        with suppress(FileExistsError):  # another process was first, and its ledger is as good
+            os.link(draft, path)
+        _sync(path.parent)
+    finally:
+        for end in ("", "-wal", "-shm", "-journal"):
+            Path(str(draft) + end).unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def private(path: Path) -> None:
+    """Only the owner reads and writes the file, and the log beside it."""
+    for end in ("", "-wal", "-shm"):
+        file = Path(str(path) + end)
+        if file.exists() and file.stat().st_mode & 0o077:
+            file.chmod(0o600)

@@ -1,0 +1,44 @@
+"""The statements of a ledger, built once: they are what a transaction says to the database."""
+
+from __future__ import annotations
+
+from sqlalchemy import and_, bindparam, func, insert, or_, select, update
+
+from discreet.ledger.schema import answers, balances, entries, head
+
+_account = balances.c
+_largest = select(func.max(entries.c.id)).scalar_subquery()
+
+LAST = (  # the head, locked; with what stands at its number, and the largest number there is
+    select(head.c.id, head.c.hash, entries.c.hash.label("found"), _largest.label("largest"))
+    .join_from(head, entries, entries.c.id == head.c.id)
+    .with_for_update(of=head)
+)
+FORMAT = select(head.c.format)
+ENTRY = select(entries).where(entries.c.id == bindparam("number"))
+PAGE = select(entries).where(entries.c.id >= bindparam("start")).order_by(entries.c.id).limit(500)
+
+_under = select(entries).order_by(entries.c.id.desc()).limit(1).where(entries.c.key == bindparam("under"))
+LATEST = _under.where(entries.c.analyst == bindparam("owner"))
+LATEST_OF_NOBODY = _under.where(entries.c.analyst.is_(None))
+
+_unit = and_(_account.unit == bindparam("of"), _account.scope == "unit")
+_table = and_(_account.scope == "table", _account.name.in_(bindparam("tables", expanding=True)))
+_analyst = and_(_account.unit == bindparam("of"), _account.scope == "analyst", _account.name == bindparam("owner"))
+CONCERNED = select(balances).where(or_(_unit, _table, _analyst)).with_for_update()
+BALANCES = select(balances)
+
+APPEND = insert(entries)
+ADVANCE = update(head).values(id=bindparam("number"), hash=bindparam("digest"))
+NEW_BALANCE = insert(balances)
+_here = and_(
+    _account.unit == bindparam("in_unit"),
+    _account.scope == bindparam("in_scope"),
+    _account.name == bindparam("of_name"),
+)
+_values = {name: bindparam(f"new_{name}") for name in ("cap", "rho_cap", "epsilon", "rho", "delta")}
+BALANCE = update(balances).where(_here).values(**_values)
+
+ANSWER = select(answers).where(answers.c.spend == bindparam("number"))
+ANSWERED = select(func.count()).select_from(answers)
+KEEP = insert(answers)
