@@ -170,12 +170,12 @@ def test_the_margin_is_generous(law):
             assert abs(true - float(t)) <= rounded.SLACK * float(e) / 32
 
 
-@pytest.mark.parametrize("function", [rounded_laplace, rounded_cauchy, lambda s, **k: rounded_lomax(s, 4, **k)])
-def test_arrays_and_scalars_are_the_same_law_word_for_word(function):
-    words = [int(word) for word in SeededRandom(8).words(50)]
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+def test_arrays_and_scalars_are_the_same_law_word_for_word(law):
+    words = [int(word) for word in SeededRandom(8).words(200)]
 
     class Replay:
-        """The same first words, whichever way they are asked for; then a common stream of zeros."""
+        """The same words, whichever way they are asked for."""
 
         secure = False
 
@@ -186,13 +186,13 @@ def test_arrays_and_scalars_are_the_same_law_word_for_word(function):
             return np.array([self.left.pop(0) for _ in range(count)], dtype=np.uint64)
 
         def bits(self, count):
-            return self.left.pop(0)
+            raise AssertionError("a word was not enough")
 
-    array, one = Replay(), Replay()
+    array, one, centre = Replay(), Replay(), Fraction(3, 10)
+    settled = [settle(law, Fraction(12), centre, word, rng=one) for word in words]
 
-    assert list(function(12, centre="0.3", shape=(50,), rng=array)) == [
-        function(12, centre="0.3", rng=one) for _ in range(50)
-    ]
+    assert list(draw(law, 12, centre=centre, shape=(200,), rng=array)) == settled
+    assert [draw(law, 12, centre=centre, rng=one) for _ in range(200)] == settled
 
 
 # The law, statistically.
