@@ -1,0 +1,129 @@
+"""From real numbers to integers and back: the lattice {step * k : k an integer}.
+
+Lemma.  index(x) = floor(x / step + 1/2) is monotone and index(x + step) = index(x) + 1.
+Hence if |x - x'| <= D step then |index(x) - index(x')| <= ceil(D), and no less will do.
+For vectors of `size` entries that move by at most D > 0 steps in a norm, the indices move by
+
+    linf   at most ceil(D)
+    l1     at most ceil(D) - 1 + size
+    l2     at most sqrt(Q + 2 min(Q, floor(sqrt(size Q))) + size),  Q = ceil(D^2) - 1.
+
+Rounding half to even would break the lemma: 0.5 and 1.5 would become 0 and 2.
+Proof: docs/theory/lattice.md.  Nothing here draws noise; everything is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from discreet.errors import ParameterError, require
+from discreet.privacy.enclosure import root_up
+from discreet.privacy.number import Number, exact
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from discreet.hazmat.integers import IntArray, Integers
+
+    Reals = Number | npt.NDArray[np.float64] | npt.NDArray[np.object_] | list[Number]
+
+EXACT = 1 << 53  # floats hold every integer up to here
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """The multiples of `step`, a positive number.
+
+    >>> cents = Lattice("0.01")
+    >>> cents.index(12.345), cents.value(1235)
+    (1235, 12.35)
+    >>> cents.sensitivity(5)  # five units are 500 steps
+    500
+    """
+
+    step: Number
+
+    def __post_init__(self) -> None:
+        require(exact(self.step) > 0, "step > 0", step=self.step)
+
+    def index(self, values: Reals) -> Integers:
+        """The nearest lattice point, halves upward: an int for a number, an array for an array.
+
+        A float means the decimal it prints.  NaN and infinities are refused.
+        """
+        if isinstance(values, list) or (getattr(values, "ndim", 0) and hasattr(values, "dtype")):
+            return self._indices(values)
+        return self._nearest(values)  # type: ignore[arg-type]
+
+    def _nearest(self, value: Number) -> int:
+        return math.floor(exact(value) / exact(self.step) + Fraction(1, 2))
+
+    def _indices(self, values: object) -> IntArray:
+        """Divide in floating point; whatever comes near a half, or is large, is done again exactly."""
+        import numpy as np
+
+        array = np.asarray(values)
+        if array.dtype.kind not in "iufO":
+            raise ParameterError(f"need numbers, got an array of {array.dtype}")
+        flat = array.ravel()
+        if array.dtype.kind != "f":
+            return _fitted([self._nearest(value) for value in flat.tolist()], array.shape)
+        require(bool(np.isfinite(flat).all()), "finite numbers", dtype=str(array.dtype))
+        quotient = np.asarray(flat, dtype=np.float64) / float(exact(self.step)) + 0.5
+        nearest = np.floor(quotient)
+        margin = np.abs(quotient) * 2.0**-48 + 2.0**-48  # four roundings of 2^-53, and single precision is exact
+        unclear = (quotient - nearest < margin) | (nearest + 1 - quotient < margin) | (np.abs(quotient) >= 2.0**47)
+        if not unclear.any():
+            return nearest.astype(np.int64).reshape(array.shape)
+        whole = np.empty(flat.size, dtype=object)
+        whole[~unclear] = nearest[~unclear].astype(np.int64)
+        whole[unclear] = [self._nearest(value) for value in flat[unclear].tolist()]
+        return _fitted(whole.tolist(), array.shape)
+
+    def value(self, indices: Integers) -> float | npt.NDArray[np.float64]:
+        """The floats nearest to step * index, which print the lattice point as short as can be."""
+        step = exact(self.step)
+        if isinstance(indices, int):
+            return float(indices * step)
+        import numpy as np
+
+        top, bottom = step.numerator, step.denominator
+        largest = int(np.abs(indices).max(initial=0)) if indices.dtype != object else EXACT
+        if top * largest < EXACT and bottom < EXACT:
+            return indices.astype(np.float64) * top / bottom  # the product is exact: one rounding
+        values = [float(int(k) * step) for k in indices.flat]
+        return np.array(values, dtype=np.float64).reshape(indices.shape)
+
+    def sensitivity(self, real: Number, *, size: int = 1, norm: Literal["l1", "l2", "linf"] = "l1") -> int | Number:
+        """How far the indices move when `size` real numbers move by at most `real` in the norm.
+
+        >>> Lattice(1).sensitivity(1, size=4), Lattice(1).sensitivity(1, size=4, norm="l2")
+        (4, 2)
+        """
+        require(exact(real) > 0, "real > 0", real=real)
+        require(isinstance(size, int) and size >= 1, "an integer size >= 1", size=size)
+        require(norm in ("l1", "l2", "linf"), "norm l1, l2 or linf", norm=norm)
+        steps = exact(real) / exact(self.step)
+        if size == 1 or norm == "linf":
+            return math.ceil(steps)
+        if norm == "l1":
+            return math.ceil(steps) - 1 + size
+        whole = math.ceil(steps * steps) - 1
+        root = root_up(Fraction(whole + 2 * min(whole, math.isqrt(size * whole)) + size))
+        return root.numerator if isinstance(root, Fraction) and root.denominator == 1 else root
+
+
+def _fitted(numbers: list[int], shape: tuple[int, ...]) -> IntArray:
+    """An int64 array where all fit, else an array of Python integers."""
+    import numpy as np
+
+    small = all(-(1 << 63) <= number < 1 << 63 for number in numbers)
+    if small:
+        return np.array(numbers, dtype=np.int64).reshape(shape)
+    out = np.empty(len(numbers), dtype=object)
+    out[:] = numbers
+    return out.reshape(shape)
