@@ -46,7 +46,7 @@ def subsampled(base: Guarantee, *, rate: Number, sampling: Sampling) -> Guarante
     if base.neighbours not in (None, relation):
         raise UnsupportedError(
             f"{sampling} sampling amplifies guarantees under {relation.__name__},"
-            f" and this one is under {base.neighbours.__name__}"  # type: ignore[union-attr]
+            f" and this one is under {base.neighbours.__name__}"
         )
     match base:
         case PureDP():

@@ -97,7 +97,7 @@ def _response(epsilon: float, order: int) -> float:
     if epsilon == 0:
         return 0.0
     away = math.log1p(math.exp(-(2 * order - 1) * epsilon)) - math.log1p(math.exp(-epsilon))
-    return max(0.0, epsilon + away / (order - 1)) + 1e-15 * epsilon
+    return max(0.0, epsilon + away / (order - 1)) + 1e-15 * (1 + epsilon)
 
 
 def _laplace(scale: float, shift: int, order: int) -> float:
@@ -108,9 +108,8 @@ def _laplace(scale: float, shift: int, order: int) -> float:
     from discreet.composition.losses import laplace_atoms
 
     atoms = laplace_atoms(scale, shift)
-    return max(0.0, float(np.asarray(logsumexp((order - 1) * atoms.losses, b=atoms.masses)))) / (
-        order - 1
-    ) + 1e-15 * float(np.max(atoms.losses))
+    log_moment = float(np.asarray(logsumexp((order - 1) * atoms.losses, b=atoms.masses)))
+    return (max(0.0, log_moment) + 1e-13 * (1 + order * shift / scale)) / (order - 1)
 
 
 def _sampled_gaussian(rho: float, rate: Fraction, order: int) -> float:
@@ -122,6 +121,8 @@ def _sampled_gaussian(rho: float, rate: Fraction, order: int) -> float:
     if q == 1:
         return rho * order
     j = np.arange(order + 1)
-    logs = gammaln(order + 1) - gammaln(j + 1) - gammaln(order - j + 1) + (order - j) * math.log1p(-q)
-    logs = logs + j * (math.log(q) if q > 0 else -1e9) + j * (j - 1) * rho
-    return (max(0.0, float(np.asarray(logsumexp(logs)))) + 1e-13 * order) / (order - 1)
+    ways = gammaln(order + 1) - gammaln(j + 1) - gammaln(order - j + 1)
+    log_q = math.log(q) if q > 0 else -1e9
+    logs = ways + (order - j) * math.log1p(-q) + j * log_q + j * (j - 1) * rho
+    size = 3 * float(gammaln(order + 1)) + order * (1 - math.log1p(-q) + min(1e9, -log_q)) + order**2 * rho
+    return (max(0.0, float(np.asarray(logsumexp(logs)))) + 2.0**-49 * size) / (order - 1)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.composition.price import FREE, Item, Price, gather, price
 from discreet.errors import BudgetExhausted, UnsupportedError, require
@@ -42,6 +43,7 @@ class Lanes:
         return f"Lanes(epsilon={epsilon}, rho={rho}, delta={float(self.delta)})"
 
 
+@lru_cache(maxsize=256)
 def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest rho, to 12 digits and from below, such that rho-zCDP implies (epsilon, delta)-DP.
 
@@ -135,29 +137,13 @@ class PrivacyFilter:
     def _cost(self, item: Item) -> tuple[Price, Fraction]:
         """The price, and mu^2 under a GaussianDP cap; refused where the cap's currency cannot express it."""
         cost = price(item)
-        if cost.delta > 0 and not isinstance(self.cap, ApproxDP):
-            raise UnsupportedError(
-                f"a mechanism with a delta cannot be charged to a {type(self.cap).__name__} cap;"
-                " declare the keys (no partition selection), use a pure mechanism, or cap with ApproxDP"
-            )
-        if isinstance(self.cap, PureDP) and cost.epsilon is None:
-            raise UnsupportedError(
-                "this mechanism has no finite epsilon; use Laplace noise, or cap with ZCDP or ApproxDP"
-            )
+        chargeable(cost, self.cap)
         return cost, _mu_square(item) if isinstance(self.cap, GaussianDP) else Fraction(0)
 
     def _fits(self, total: Price, square: Fraction) -> bool:
-        match self.cap:
-            case PureDP():
-                return total.epsilon is not None and total.epsilon <= exact(self.cap.epsilon)
-            case ZCDP():
-                return total.rho <= exact(self.cap.rho)
-            case GaussianDP():
-                return square <= self.cap.square
-            case ApproxDP():
-                return lanes_accept(total, self.cap, self.rho_cap or Fraction(0))
-            case _:
-                return False
+        if isinstance(self.cap, GaussianDP):
+            return square <= self.cap.square
+        return accepts(total, self.cap, self.rho_cap)
 
     def _show(self, cost: Price, square: Fraction) -> Guarantee | Lanes:
         match self.cap:
@@ -169,6 +155,30 @@ class PrivacyFilter:
                 return GaussianDP.from_square(square, neighbours=self.cap.neighbours)
             case _:
                 return Lanes(cost.epsilon, cost.rho, cost.delta)
+
+
+def chargeable(cost: Price, cap: Guarantee) -> None:
+    """Refuse a price that the cap's currency cannot express; what the filters and the ledger have in common."""
+    if cost.delta > 0 and not isinstance(cap, ApproxDP):
+        raise UnsupportedError(
+            f"a mechanism with a delta cannot be charged to a {type(cap).__name__} cap;"
+            " declare the keys (no partition selection), use a pure mechanism, or cap with ApproxDP"
+        )
+    if isinstance(cap, PureDP) and cost.epsilon is None:
+        raise UnsupportedError("this mechanism has no finite epsilon; use Laplace noise, or cap with ZCDP or ApproxDP")
+
+
+def accepts(total: Price, cap: Guarantee, rho_cap: Fraction | None) -> bool:
+    """The decision on totals that include the new mechanism; the filters and the ledger share it."""
+    match cap:
+        case PureDP():
+            return total.epsilon is not None and total.epsilon <= exact(cap.epsilon)
+        case ZCDP():
+            return total.rho <= exact(cap.rho)
+        case ApproxDP():
+            return lanes_accept(total, cap, rho_cap or Fraction(0))
+        case _:
+            return False
 
 
 def lanes_accept(total: Price, cap: ApproxDP, rho_cap: Fraction) -> bool:

@@ -35,7 +35,7 @@ class Odometer:
     >>> for _ in range(100):
     ...     odometer.record(PureDP(0.1))
     >>> odometer.reading
-    ApproxDP(epsilon=6.315456308665702, delta=1e-06)
+    ApproxDP(epsilon=6.396067063275551, delta=1e-06)
     """
 
     __slots__ = ("_relation", "_total", "delta")
