@@ -29,12 +29,12 @@ from discreet.privacy.event import (
 amounts = st.one_of(st.floats(0, 1e308), st.fractions(min_value=0))
 positive = amounts.filter(lambda value: value > 0)
 probabilities = st.fractions(min_value=0, max_value=1)
-counts = st.integers(1, 10**30)
+whole = st.integers(1, 10**30)
 leaves = st.one_of(
     st.builds(PureEvent, epsilon=amounts),
     st.builds(ApproxEvent, epsilon=amounts, delta=probabilities.filter(lambda p: p < 1)),
     st.builds(ZCDPEvent, rho=amounts),
-    st.builds(LaplaceEvent, scale=positive, sensitivity=counts),
+    st.builds(LaplaceEvent, scale=positive, sensitivity=whole),
     st.builds(GaussianEvent, sigma=positive, sensitivity=positive),
     st.builds(RandomizedResponseEvent, epsilon=amounts),
     st.builds(ExponentialEvent, epsilon=amounts),
@@ -43,7 +43,7 @@ events = st.recursive(
     leaves,
     lambda inner: st.one_of(
         st.builds(ComposedEvent, events=st.lists(inner, max_size=3).map(tuple)),
-        st.builds(RepeatedEvent, event=inner, count=counts),
+        st.builds(RepeatedEvent, event=inner, count=whole),
         st.builds(PoissonSampledEvent, rate=probabilities, event=inner),
     ),
     max_leaves=6,
