@@ -1,0 +1,184 @@
+"""An answer: noisy values with error bars, what they cost, and what may be published with them.
+
+Everything here is computed from the released integers and public facts, so it can be done again and
+again for free: other error bars, sorting, differences, plots.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING
+
+from discreet.curator.estimate import Estimate, estimate
+from discreet.curator.plan import Plan
+from discreet.data.columns import Value
+from discreet.errors import require
+from discreet.privacy.number import exact
+from discreet.queries.query import Aggregate, Output
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from discreet.ledger import Receipt
+
+OPERATORS = {
+    "=": lambda a, b: a == b, "<>": lambda a, b: a != b, "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The released integers of a plan, and every view of them."""
+
+    plan: Plan
+    noisy: list[npt.NDArray[np.int64] | npt.NDArray[np.object_]]
+    receipt: Receipt
+    beta: float = 0.05
+    whole_counts: bool = False  # counts as non-negative integers
+
+    @property
+    def cost(self) -> object:
+        """What was charged, as a guarantee."""
+        return self.plan.budget
+
+    @cached_property
+    def _rows(self) -> npt.NDArray[np.int64]:
+        """Which cells are shown, in which order: HAVING, ORDER BY and LIMIT on the noisy values."""
+        import numpy as np
+
+        query = self.plan.query
+        keep = np.arange(self.plan.cells)
+        for condition in query.having:
+            values = self._values(condition.output)
+            shown = [i for i in keep if _holds(values[i], condition.operator, condition.value)]
+            keep = np.array(shown, dtype=np.int64)
+        for order in reversed(query.order):
+            values = self._values(order.output)
+            keep = np.array(sorted(keep, key=lambda i: _sortable(values[i]), reverse=order.descending), dtype=np.int64)
+        return keep if query.limit is None else keep[: query.limit]
+
+    @cached_property
+    def _keys(self) -> list[tuple[Value, ...]]:
+        return list(product(*(grouping.values() for grouping in self.plan.groupings)))
+
+    def _values(self, name: str) -> list[object]:
+        """All cells of one output."""
+        output = next(output for output in self.plan.query.outputs if output.name == name)
+        if isinstance(output.value, int):
+            return [key[output.value] for key in self._keys]
+        return [_plain(value) for value in self.estimate(output.name).value]
+
+    def estimate(self, name: str, *, beta: float | None = None, simultaneous: bool = False) -> Estimate:
+        """Values and intervals of one output, for all cells before HAVING, ORDER BY and LIMIT."""
+        import numpy as np
+
+        chosen = self.beta if beta is None else beta
+        require(0 < chosen < 1, "0 < beta < 1", beta=chosen)
+        aggregate = self._aggregate(name)
+        cells = self.plan.cells if simultaneous else 1
+        found = estimate(self.plan, aggregate, self.noisy, beta=chosen, cells=cells)
+        if self.whole_counts and aggregate.function in ("count", "units"):
+            return Estimate(*(np.maximum(end, 0) for end in (found.value, found.low, found.high)))
+        return found
+
+    def _aggregate(self, name: str) -> Aggregate:
+        for output in self.plan.query.outputs:
+            if output.name == name and isinstance(output.value, Aggregate):
+                return output.value
+        from discreet.data.domain import missing
+        from discreet.errors import DomainError
+
+        raise DomainError(missing(name, [output.name for output in self.measured], what="aggregate"))
+
+    @property
+    def measured(self) -> tuple[Output, ...]:
+        """The outputs that carry noise."""
+        return tuple(output for output in self.plan.query.outputs if isinstance(output.value, Aggregate))
+
+    @property
+    def table(self) -> pa.Table:
+        """The answer as an Arrow table, in the columns of SELECT."""
+        import pyarrow as pa
+
+        columns = {}
+        for output in self.plan.query.outputs:
+            values = self._values(output.name)
+            columns[output.name] = pa.array([values[i] for i in self._rows])
+        return pa.table(columns)
+
+    def errors(self, beta: float | None = None, *, simultaneous: bool = False) -> pa.Table:
+        """The same rows with `<name>_low` and `<name>_high` for every aggregate.
+
+        Each interval holds with probability 1 - beta; all of a column together if `simultaneous`.
+        """
+        table = self.table
+        for output in self.measured:
+            found = self.estimate(output.name, beta=beta, simultaneous=simultaneous)
+            table = table.append_column(f"{output.name}_low", [found.low[self._rows]])
+            table = table.append_column(f"{output.name}_high", [found.high[self._rows]])
+        return table
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The answer as a pandas frame."""
+        return self.table.to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """The answer as a Polars frame."""
+        import polars as pl
+
+        return pl.DataFrame(self.table)
+
+    @property
+    def statement(self) -> str:
+        """What may be published with the numbers."""
+        from discreet._version import __version__
+
+        table, query = self.plan.table, self.plan.query
+        unit = "row" if table.unit is None else f"{table.unit} (at most {self.plan.rows} rows each)"
+        kinds = sorted({type(release.mechanism).__name__ for release in self.plan.releases})
+        return (
+            f"Differentially private for one {unit} of {query.table!r} added or removed: {self.plan.budget}."
+            f" Discrete {' and '.join(kinds)} noise; discreet {__version__}. Question: {query}"
+        )
+
+    def to_bytes(self) -> bytes:
+        """The released integers, for the ledger: the same question gets the same bytes again."""
+        return json.dumps({"version": 1, "noisy": [[int(v) for v in part] for part in self.noisy]}).encode()
+
+
+def from_bytes(plan: Plan, stored: bytes, receipt: Receipt, *, beta: float, whole_counts: bool) -> Answer:
+    """Read back what `to_bytes` wrote."""
+    import numpy as np
+
+    noisy = []
+    for part in json.loads(stored)["noisy"]:
+        small = all(-(2**63) <= value < 2**63 for value in part)
+        noisy.append(np.array(part, dtype=np.int64 if small else object))
+    return Answer(plan, noisy, receipt, beta, whole_counts)
+
+
+def _plain(value: object) -> int | float | None:
+    """A Python number, or None for a missing one."""
+    if value != value:
+        return None
+    return float(value) if hasattr(value, "dtype") and value.dtype.kind == "f" else int(value)  # type: ignore[arg-type,union-attr]
+
+
+def _holds(value: object, operator: str, bound: Fraction) -> bool:
+    """A missing value, and a key that is not a number, satisfies nothing."""
+    if value is None or isinstance(value, str):
+        return False
+    return OPERATORS[operator](exact(value), bound)  # type: ignore[arg-type]
+
+
+def _sortable(value: object) -> tuple[bool, object]:
+    return (value is not None, value if value is not None else 0)

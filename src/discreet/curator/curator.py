@@ -1,0 +1,208 @@
+"""The curator: question, plan, spend, read, mechanism, answer, in that order."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.composition.price import price
+from discreet.curator.answer import Answer, from_bytes
+from discreet.curator.plan import PLANNER, Plan, plan
+from discreet.data.domain import missing
+from discreet.data.engines.base import Engine
+from discreet.data.table import Table
+from discreet.errors import DomainError, ParameterError, require
+from discreet.hazmat.entropy import RandomSource
+from discreet.ledger import Budget, Ledger, Receipt
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.number import Number
+from discreet.queries.compile import aggregation
+from discreet.queries.query import Query
+from discreet.queries.sql import parse
+
+if TYPE_CHECKING:
+    from discreet.curator.explain import Explanation
+
+
+class Curator:
+    """Holds private tables and answers questions about them, as long as the budget lasts.
+
+    `budget` is the cap of every privacy unit: tables whose unit column has the same name share it.
+    `rng` is for tests; with a predictable one only a testing ledger pays.
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[str, Table],
+        *,
+        budget: Guarantee,
+        ledger: str | Path | Ledger,
+        engine: Engine | None = None,
+        rng: RandomSource | None = None,
+    ) -> None:
+        require(bool(tables), "at least one table", tables=list(tables))
+        for name, table in tables.items():
+            if not isinstance(table, Table):
+                raise ParameterError(f"need a Table for {name!r}, got {type(table).__name__}")
+        self.tables = dict(tables)
+        self.ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+        self._engine = engine
+        self._rng = rng
+        for unit in sorted({self._unit(name) for name in self.tables}):
+            self.ledger.register(unit=unit, cap=budget)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Curator:
+        """A curator from its file, `curator.toml`."""
+        from discreet.curator.config import load
+
+        return load(path)
+
+    def _unit(self, name: str) -> str:
+        """What is protected: the people named by a column, or the rows of one table."""
+        unit = self.tables[name].unit
+        return f"row of {name}" if unit is None else unit
+
+    def query(self, question: str | Query) -> Query:
+        """The question as a value; SQL text is read, a `Query` is taken as it is."""
+        if isinstance(question, Query):
+            if question.table not in self.tables:
+                raise DomainError(missing(question.table, list(self.tables), what="table"))
+            return question
+        return parse(question, self.tables)
+
+    def explain(
+        self,
+        question: str | Query,
+        *,
+        epsilon: Number | None = None,
+        budget: Guarantee | None = None,
+        error: float | None = None,
+        beta: float = 0.05,
+        rows_per_unit: int | None = None,
+        groups_per_unit: int | None = None,
+    ) -> Explanation:
+        """What an answer would look like and cost.  Nothing is read and nothing is spent.
+
+        With `error=` instead of a budget: the epsilon that brings every count and sum within that error.
+        """
+        from discreet.curator.explain import explain
+
+        bounds = {"rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
+        query = self.query(question)
+        return explain(query, self.tables[query.table], epsilon=epsilon, budget=budget, error=error, beta=beta, **bounds)
+
+    def ask(
+        self,
+        question: str | Query,
+        *,
+        epsilon: Number | None = None,
+        budget: Guarantee | None = None,
+        beta: float = 0.05,
+        analyst: str | None = None,
+        fresh: bool = False,
+        whole_counts: bool = False,
+        rows_per_unit: int | None = None,
+        groups_per_unit: int | None = None,
+    ) -> Answer:
+        """Plan, spend, run, answer: the whole life of a question, in that order.
+
+        The ledger is charged, durably, before any private row is read.  If the run then fails the
+        charge stands: a refund would itself depend on the data.  The same question by the same
+        analyst gets the same answer, free; `fresh=True` pays for another draw.
+        """
+        require(0 < beta < 1, "0 < beta < 1", beta=beta)
+        query = self.query(question)
+        step = plan(
+            query,
+            self.tables[query.table],
+            epsilon=epsilon,
+            budget=budget,
+            rows_per_unit=rows_per_unit,
+            groups_per_unit=groups_per_unit,
+        )
+        pass_ = aggregation(
+            query,
+            step.table,
+            tuple(release.part for release in step.releases),
+            rows=step.rows,
+            groups=step.groups,
+        )
+        engine = self._engine_for(step.table)  # found before anything is charged
+        receipt, stored = self._pay(step, analyst=analyst, fresh=fresh)
+        if stored is not None:
+            return from_bytes(step, stored, receipt, beta=beta, whole_counts=whole_counts)
+        exact = engine.run(step.table, pass_)  # Sealed; the only read of private rows
+        noisy = [
+            exact.through(lambda cells, i=i, mechanism=release.mechanism: mechanism(cells[:, i], rng=self._rng))
+            for i, release in enumerate(step.releases)
+        ]  # the only draw, and the only way out of the seal
+        answer = Answer(step, noisy, receipt, beta, whole_counts)
+        self.ledger.store(receipt, answer.to_bytes())
+        return answer
+
+    def _pay(self, step: Plan, *, analyst: str | None, fresh: bool) -> tuple[Receipt, bytes | None]:
+        """Charge for a plan, or find the answer that was paid for before."""
+        name = step.query.table
+        key = _key(step)
+        item = step.event if price(step.event) == step.price else step.price
+        request = {
+            "unit": self._unit(name),
+            "tables": [name],
+            "analyst": analyst,
+            "query": str(step.query),
+            "key": key,
+            "version": str(step.table.version),
+            "secure": self._rng is None or self._rng.secure,
+        }
+        receipt = self.ledger.spend(item, fresh=fresh, **request)
+        if not receipt.replayed:
+            return receipt, None
+        stored = self.ledger.recall(key, analyst=analyst)
+        if stored is not None:
+            return receipt, stored
+        return self.ledger.spend(item, fresh=True, **request), None  # paid once, but never stored: a new release
+
+    def _engine_for(self, table: Table) -> Engine:
+        if table.engine is not None:
+            return table.engine
+        if self._engine is None:
+            from discreet.data.engines.duckdb import DuckDB
+
+            self._engine = DuckDB()
+            self._engine.check()
+        return self._engine
+
+    @property
+    def budget(self) -> Budget | dict[str, Budget]:
+        """Caps, spent and remaining amounts in every lane: of the one unit, or by unit."""
+        units = sorted({self._unit(name) for name in self.tables})
+        found = {unit: self.ledger.budget(unit) for unit in units}
+        return found[units[0]] if len(units) == 1 else found
+
+    def mock(self, table: str, rows: int, *, seed: int = 0) -> object:
+        """Fake rows from the declaration alone, free: for developing questions before asking them."""
+        from discreet.curator.mock import mock
+
+        if table not in self.tables:
+            raise DomainError(missing(table, list(self.tables), what="table"))
+        return mock(self.tables[table], rows, seed=seed)
+
+    def __repr__(self) -> str:
+        return f"Curator({', '.join(self.tables)})"
+
+
+def _key(step: Plan) -> str:
+    """What makes two questions the same: text, price, bounds, version of the table and of the planner."""
+    cost = step.price
+    parts = [
+        str(step.query),
+        str(step.budget),
+        [str(cost.epsilon), str(cost.rho), str(cost.delta)],
+        [step.rows, step.groups],
+        [step.table.version, PLANNER],
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -1,0 +1,206 @@
+"""From a question to one pass over the table: keys, measures, and what one unit can change.
+
+Theorem.  Let one unit have at most R kept rows in at most G groups (docs/theory/bounding.md).
+Adding or removing it changes the vector of all cells of a measure by at most
+
+    rows       R in l1 and in l2
+    units      min(G, R) in l1, its square root in l2
+    sum        R m in l1 and in l2, where m is the largest absolute value of a row
+
+An average is a centred sum over a count: values are measured from the middle of their declared
+range, which halves m.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from discreet.data.aggregation import Aggregation, Key, Measure
+from discreet.data.columns import MOST, Value
+from discreet.data.table import Table
+from discreet.errors import UnsupportedError
+from discreet.queries.expression import Expression, number, numeric_code
+from discreet.queries.query import Aggregate, Query
+from discreet.queries.types import Coded, Numeric, Truth
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expression as Tree
+
+CELLS = 1_000_000  # the most group keys of one question
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing to add up: rows, units, or the power of a value measured from a centre."""
+
+    kind: Literal["rows", "units", "sum"]
+    argument: Expression | None = None
+    centre: int = 0  # in steps of the argument
+    power: int = 1
+
+    @property
+    def step(self) -> Fraction:
+        """What one unit of the integer sum is worth."""
+        return Fraction(1) if self.kind != "sum" or self.argument is None else number(self.argument).step ** self.power
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the greatest value of a row."""
+        if self.kind != "sum" or self.argument is None:
+            return 0, 1
+        known = number(self.argument)
+        low, high = known.low - self.centre, known.high - self.centre
+        if self.power == 2:
+            squares = sorted((low * low, high * high))
+            low, high = 0 if low <= 0 <= high else squares[0], squares[1]
+        if max(-low, high) >= MOST:
+            raise UnsupportedError("VARIANCE of this expression does not fit 62 bits; declare a coarser step")
+        return low, high
+
+    @property
+    def reach(self) -> int:
+        """The largest absolute value of a row; at least 1, so that noise never vanishes."""
+        return max(1, *map(abs, self.bounds))
+
+    def sensitivity(self, rows: int, groups: int) -> tuple[int, int]:
+        """The l1 change, and the square of the l2 change, of all cells when one unit comes or goes."""
+        if self.kind == "units":
+            return min(rows, groups), min(rows, groups)
+        return rows * self.reach, (rows * self.reach) ** 2
+
+    def measure(self) -> Measure:
+        """What the engine adds up."""
+        if self.kind != "sum" or self.argument is None:
+            return Measure(kind=self.kind, value=None if self.argument is None else self.argument.tree())
+        import sqlglot
+
+        code = f"({numeric_code(self.argument, number(self.argument).step)}) - ({self.centre})"
+        code = f"({code}) * ({code})" if self.power == 2 else code
+        low, high = self.bounds
+        return Measure(kind="sum", value=sqlglot.parse_one(code, dialect="duckdb"), low=low, high=high)
+
+    def __str__(self) -> str:
+        match self.kind, self.argument:
+            case "units", _:
+                return "units"
+            case "rows", None:
+                return "rows"
+            case "rows", argument:
+                return f"rows with {argument}"
+            case _, argument:
+                centred = f"{argument} - {float(self.centre * number(argument).step):g}" if self.centre else f"{argument}"  # type: ignore[arg-type]
+                return f"sum of ({centred})^2" if self.power == 2 else f"sum of {centred}"
+
+
+def parts(aggregate: Aggregate) -> tuple[Part, ...]:
+    """What must be added up for an aggregate: the count first for averages, then the powers."""
+    argument = aggregate.argument
+    match aggregate.function:
+        case "units":
+            return (Part("units"),)
+        case "count":
+            return (Part("rows", _counted(argument)),)
+        case "sum":
+            return (Part("sum", argument),)
+        case "avg":
+            return Part("rows", _counted(argument)), Part("sum", argument, centre(argument))
+        case _:
+            middle = centre(argument)
+            return (
+                Part("rows", _counted(argument)),
+                Part("sum", argument, middle),
+                Part("sum", argument, middle, power=2),
+            )
+
+
+def _counted(argument: Expression | None) -> Expression | None:
+    """Counting a value that is never NULL is counting rows."""
+    return argument if argument is not None and argument.type.nullable else None
+
+
+def centre(argument: Expression | None) -> int:
+    """The middle of the declared range, in steps."""
+    assert argument is not None
+    known = number(argument)
+    return (known.low + known.high) // 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """A group key with all its values, from the declaration."""
+
+    expression: Expression
+    size: int
+
+    def values(self) -> list[Value]:
+        """Every key, in the order of its codes; NULL last."""
+        known = self.expression.type
+        low, high = _range(self.expression)
+        codes = range(low, high + 1)
+        match known:
+            case Truth():
+                listed: list[Value] = [bool(code) for code in codes]
+            case Coded(column):
+                listed = [column.decode(code) for code in codes]
+            case Numeric(step=step):
+                whole = step.denominator == 1
+                listed = [code * int(step) if whole else float(code * step) for code in codes]
+        return [*listed, None] if known.nullable else listed
+
+    def key(self) -> Key:
+        """The key for the engine: an integer from 0."""
+        import sqlglot
+
+        low, high = _range(self.expression)
+        code = self.expression.code() if isinstance(self.expression.type, Coded) else _plain(self.expression)
+        shifted = f"({code}) - ({low})"
+        if self.expression.type.nullable:
+            shifted = f"CASE WHEN ({code}) IS NULL THEN {high - low + 1} ELSE {shifted} END"
+        return Key(code=sqlglot.parse_one(shifted, dialect="duckdb"), size=self.size)
+
+
+def _plain(expression: Expression) -> str:
+    return numeric_code(expression, number(expression).step)
+
+
+def _range(expression: Expression) -> tuple[int, int]:
+    match expression.type:
+        case Truth():
+            return 0, 1
+        case Coded(column):
+            return column.codes
+        case Numeric(low, high):
+            return low, high
+
+
+def groupings(query: Query) -> tuple[Grouping, ...]:
+    """The group keys of a question, refused where there are too many."""
+    found = []
+    for key in query.keys:
+        low, high = _range(key)
+        found.append(Grouping(key, high - low + 1 + key.type.nullable))
+    cells = math.prod(grouping.size for grouping in found)
+    if cells > CELLS:
+        sizes = " x ".join(f"{grouping.expression} {grouping.size:,}" for grouping in found)
+        raise UnsupportedError(
+            f"GROUP BY has {cells:,} declared keys ({sizes}); at most {CELLS:,} are answered: bin with FLOOR(x / 10)"
+        )
+    return tuple(found)
+
+
+def aggregation(query: Query, table: Table, needed: tuple[Part, ...], *, rows: int, groups: int) -> Aggregation:
+    """The pass that answers a question."""
+    where: Tree | None = None if query.where is None else query.where.tree()
+    return Aggregation(
+        columns=tuple(name for name in table.domain if name in query.columns()),
+        where=where,
+        keys=tuple(grouping.key() for grouping in groupings(query)),
+        measures=tuple(part.measure() for part in needed),
+        unit=table.unit,
+        rows_per_unit=rows,
+        groups_per_unit=groups,
+        salt=table.salt,
+    )
