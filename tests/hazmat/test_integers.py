@@ -45,3 +45,14 @@ def test_everything_else_is_refused_and_not_quoted(bad):
     with pytest.raises(ParameterError, match="need integers") as caught:
         integers(bad)
     assert "nan" not in str(caught.value)
+
+
+def test_long_and_strided_arrays_are_added_entry_by_entry():
+    """Longer than the working arrays, in any memory order, with a saturated entry at the end."""
+    value = np.arange(3 * 40_000).reshape(3, 40_000).T
+    noise = np.arange(40_000)[:, None] * np.array([1, -1, 2])
+    value[-1, -1] = 2**63 - 1
+    expected = value.astype(object) + noise.astype(object)
+    expected[-1, -1] = 2**63 - 1
+
+    assert (add(value, noise) == expected).all()

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Integers = int | IntArray
     Shape = tuple[int, ...] | None  # None: a single Python integer
 
+CHUNK = 1 << 15  # entries at a time: the working arrays stay in cache
+
 
 def integers(value: object) -> Integers:
     """The value as a Python int, an int64 array, or an object array of Python ints (from a list of them).
@@ -65,9 +67,21 @@ def add(value: Integers, noise: Integers) -> Integers:
         return value + noise
     import numpy as np
 
-    total = value + noise  # wraps silently; the next line finds where
-    wrapped = ((value ^ total) & (noise ^ total)) < 0
-    if wrapped.any():
-        ends = np.iinfo(np.int64)
-        total = np.where(wrapped, np.where(value < 0, ends.min, ends.max), total)
+    total = np.empty(value.shape, dtype=np.int64)
+    flat = (value.ravel(), noise.ravel(), total.reshape(-1))
+    for start in range(0, value.size, CHUNK):
+        _add_saturating(*(array[start : start + CHUNK] for array in flat))
     return total
+
+
+def _add_saturating(value: IntArray, noise: IntArray, total: IntArray) -> None:
+    """Writes value + noise into total, or the end of the range beyond which it lies."""
+    import numpy as np
+
+    np.add(value, noise, out=total)  # wraps silently where both have the sign that the sum has not
+    sign = value ^ total
+    sign &= noise ^ total
+    if sign.min() < 0:
+        ends = np.iinfo(np.int64)
+        wrapped = sign < 0
+        total[wrapped] = np.where(value[wrapped] < 0, ends.min, ends.max)
