@@ -1,0 +1,240 @@
+"""EXPLAIN for privacy: what an answer would look like and cost, from public facts alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.curator.plan import Plan, Release, plan
+from discreet.data.table import Table
+from discreet.errors import ParameterError, UnsupportedError, require
+from discreet.mechanisms.laplace import Laplace
+from discreet.privacy.guarantee import ApproxDP, Guarantee, PureDP
+from discreet.privacy.number import Number, exact
+from discreet.queries.compile import Part
+from discreet.queries.expression import number
+from discreet.queries.query import Aggregate, Query
+
+GROUP_SIZES = (100, 10_000, 1_000_000)  # for what cannot be predicted without knowing how many rows there are
+USUAL_DELTA = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One column of the answer: how it is made and how wrong it may be."""
+
+    output: str
+    aggregate: str
+    noise: tuple[str, ...]  # one for each part
+    error: float | None  # the half-width of the interval at beta, where it does not depend on the data
+    errors_by_rows: tuple[tuple[int, float], ...]  # otherwise: for groups of these many rows
+    relative: tuple[tuple[int, float], ...]  # error over the value, for groups of these many rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """A plan in words.  `str()` prints it; `to_dict()` is for programs."""
+
+    plan: Plan
+    beta: float
+    lines: tuple[Line, ...]
+    removed: tuple[str, ...]  # what bounding and clamping may take away
+    alternatives: tuple[str, ...]
+
+    @property
+    def price(self) -> str:
+        """What would be charged, in both lanes."""
+        cost = self.plan.price
+        pure = "closed to it" if cost.epsilon is None else f"epsilon {float(cost.epsilon):g}"
+        return f"pure lane: {pure}; zCDP lane: rho {float(cost.rho):.6g}; delta {float(cost.delta):g}"
+
+    @property
+    def epsilon(self) -> float | None:
+        """The epsilon in the pure lane."""
+        return None if self.plan.price.epsilon is None else float(self.plan.price.epsilon)
+
+    def to_dict(self) -> dict[str, object]:
+        """Everything, JSON-ready."""
+        cost = self.plan.price
+        return {
+            "question": str(self.plan.query),
+            "groups": self.plan.cells,
+            "beta": self.beta,
+            "budget": str(self.plan.budget),
+            "price": {
+                "epsilon": None if cost.epsilon is None else float(cost.epsilon),
+                "rho": float(cost.rho),
+                "delta": float(cost.delta),
+            },
+            "outputs": [
+                {
+                    "name": line.output,
+                    "aggregate": line.aggregate,
+                    "noise": list(line.noise),
+                    "error": line.error,
+                    "error_by_rows": dict(line.errors_by_rows),
+                    "relative_error_by_rows": dict(line.relative),
+                }
+                for line in self.lines
+            ],
+            "removed": list(self.removed),
+            "alternatives": list(self.alternatives),
+        }
+
+    def __str__(self) -> str:
+        share = f"{1 - self.beta:.0%}"
+        text = [f"{self.plan.query}", f"  {self.plan.cells:,} group{'s' * (self.plan.cells != 1)}, all returned, also the empty ones"]
+        for line in self.lines:
+            text.append(f"  {line.output} = {line.aggregate}")
+            text += [f"      {noise}" for noise in line.noise]
+            if line.error is not None:
+                text.append(f"      within {line.error:,.6g} of the truth with probability {share}")
+            for rows, error in line.errors_by_rows:
+                text.append(f"      within {error:,.4g} with probability {share}, in a group of {rows:,} rows")
+            shown = ", ".join(f"{value:.2%} of {rows:,}" for rows, value in line.relative)
+            text += [f"      relative error: {shown}"] if shown and line.error is not None else []
+        text += [f"  price: {self.plan.budget}  ({self.price})"]
+        text += [f"  removed before counting: {item}" for item in self.removed]
+        text += [f"  instead: {item}" for item in self.alternatives]
+        return "\n".join([*text, "  nothing was read, nothing was spent"])
+
+
+def explain(
+    query: Query,
+    table: Table,
+    *,
+    epsilon: Number | None = None,
+    budget: Guarantee | None = None,
+    error: float | None = None,
+    beta: float = 0.05,
+    rows_per_unit: int | None = None,
+    groups_per_unit: int | None = None,
+) -> Explanation:
+    """Explain a question for a price, or find the epsilon for an error."""
+    require(0 < beta < 1, "0 < beta < 1", beta=beta)
+    bounds = {"rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
+    if error is not None:
+        if epsilon is not None or budget is not None:
+            raise ParameterError("need one of epsilon=, budget= and error=")
+        require(math.isfinite(error) and error > 0, "error > 0", error=error)
+        epsilon = epsilon_for(query, table, error, beta=beta, **bounds)
+    chosen = plan(query, table, epsilon=epsilon, budget=budget, **bounds)
+    lines = tuple(
+        _line(chosen, output.name, output.value, beta)
+        for output in query.outputs
+        if isinstance(output.value, Aggregate)
+    )
+    return Explanation(chosen, beta, lines, _removed(chosen), _alternatives(chosen, beta, bounds))
+
+
+def epsilon_for(query: Query, table: Table, error: float, *, beta: float, **bounds: int | None) -> Fraction:
+    """The least epsilon, to three digits, for which every count and sum is within `error` with probability 1 - beta."""
+    if any(aggregate.function not in ("count", "units", "sum") for aggregate in query.aggregates):
+        raise UnsupportedError("error= needs counts and sums: the error of an average depends on how many rows there are")
+
+    def worst(epsilon: Fraction) -> float:
+        chosen = plan(query, table, epsilon=epsilon, **bounds)
+        return max(_half_width(chosen, aggregate, beta) for aggregate in query.aggregates)
+
+    low, high = Fraction(1, 10**9), Fraction(1)
+    while worst(high) > error:
+        low, high = high, high * 2
+        require(high < 2**40, "an error that some epsilon reaches", error=error)
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if worst(middle) <= error else (middle, high)
+    digits = 2 - math.floor(math.log10(float(high)))
+    return Fraction(math.ceil(high * Fraction(10) ** digits)) / Fraction(10) ** digits
+
+
+def _half_width(chosen: Plan, aggregate: Aggregate, beta: float) -> float:
+    (place,) = chosen.of(aggregate)
+    release = chosen.releases[place]
+    return release.mechanism.accuracy(beta) * float(release.part.step)
+
+
+def _line(chosen: Plan, name: str, aggregate: Aggregate, beta: float) -> Line:
+    places = chosen.of(aggregate)
+    noise = tuple(_noise(chosen.releases[i], chosen) for i in places)
+    if len(places) == 1:
+        error = _half_width(chosen, aggregate, beta)
+        typical = 1.0 if aggregate.function != "sum" else float(chosen.releases[places[0]].part.reach * chosen.releases[places[0]].part.step)
+        relative = tuple((rows, error / (rows * typical)) for rows in GROUP_SIZES)
+        return Line(name, str(aggregate), noise, error, (), relative)
+    by_rows = tuple((rows, _spread(chosen, aggregate, places, rows, beta)) for rows in GROUP_SIZES)
+    return Line(name, str(aggregate), noise, None, by_rows, ())
+
+
+def _spread(chosen: Plan, aggregate: Aggregate, places: tuple[int, ...], rows: int, beta: float) -> float:
+    """The widest interval of an average, variance or deviation in a group of so many rows, halved."""
+    import numpy as np
+
+    from discreet.curator.estimate import estimate
+
+    noisy = [np.zeros(1, dtype=np.int64) for _ in chosen.releases]
+    noisy[places[0]] = np.array([rows])
+    if len(places) == 3:  # values spread over the whole range
+        assert aggregate.argument is not None
+        known = number(aggregate.argument)
+        noisy[places[2]] = np.array([rows * ((known.high - known.low) ** 2 // 12)], dtype=object)
+    found = estimate(chosen, aggregate, noisy, beta=beta)
+    return float(found.high[0] - found.low[0]) / 2
+
+
+def _noise(release: Release, chosen: Plan) -> str:
+    mechanism, part = release.mechanism, release.part
+    law = (
+        f"discrete Laplace, scale {float(mechanism.scale):,.6g}"
+        if isinstance(mechanism, Laplace)
+        else f"discrete Gaussian, sigma {float(exact(mechanism.sigma)):,.6g}"
+    )
+    return f"{part}: {law}; one unit changes it by at most {_why(part, chosen)}; {float(release.share):.1%} of the budget"
+
+
+def _why(part: Part, chosen: Plan) -> str:
+    rows, groups = chosen.rows, chosen.groups
+    change = part.sensitivity(rows, groups)[0]
+    if part.kind == "units":
+        return f"{change} (one in each of {change} groups)" if change > 1 else "1"
+    if part.kind == "rows":
+        return f"{change} ({rows} rows)" if rows > 1 else "1"
+    return f"{change:,} = {rows} rows x {part.reach:,} steps of {float(part.step):g}"
+
+
+def _removed(chosen: Plan) -> tuple[str, ...]:
+    table, found = chosen.table, []
+    if table.unit is not None:
+        found.append(f"rows of one {table.unit} beyond {chosen.rows}")
+        if chosen.query.keys:
+            found.append(f"groups of one {table.unit} beyond {chosen.groups}")
+        found.append(f"rows without {table.unit}")
+    read = sorted(chosen.query.columns())
+    strict = [name for name in read if not table.domain[name].nullable]
+    if strict:
+        found.append(f"rows where {' or '.join(strict)} is NULL or not as declared")
+    clamped = [name for name in read if hasattr(table.domain[name], "low")]
+    if clamped:
+        found.append(f"nothing, but values of {', '.join(clamped)} outside their declared bounds are moved to the bound")
+    return tuple(found)
+
+
+def _alternatives(chosen: Plan, beta: float, bounds: dict[str, int | None]) -> tuple[str, ...]:
+    """What the same epsilon would buy with a delta, and what pure noise would cost."""
+    budget = chosen.budget
+    if not isinstance(budget, (PureDP, ApproxDP)):
+        return ()
+    delta = exact(budget.delta) if isinstance(budget, ApproxDP) and exact(budget.delta) else USUAL_DELTA
+    other = ApproxDP(budget.epsilon, delta) if isinstance(budget, PureDP) else PureDP(budget.epsilon)
+    found = plan(chosen.query, chosen.table, budget=other, **bounds)
+    ratio = _size(found, beta) / _size(chosen, beta)
+    kind = "Gaussian" if not isinstance(found.releases[0].mechanism, Laplace) else "Laplace"
+    if kind == ("Laplace" if isinstance(chosen.releases[0].mechanism, Laplace) else "Gaussian"):
+        return (f"budget={other} would choose {kind} noise too: the same error",)
+    return (f"budget={other} would use {kind} noise: {ratio:.2f} times the error",)
+
+
+def _size(chosen: Plan, beta: float) -> float:
+    return math.sqrt(
+        sum((r.mechanism.accuracy(beta) / r.part.sensitivity(chosen.rows, chosen.groups)[0]) ** 2 for r in chosen.releases)
+    )
