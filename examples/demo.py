@@ -23,7 +23,8 @@ BETA = 0.05  # an error bar fails with at most this probability
 WARDS = ("cardiology", "geriatrics", "maternity", "oncology", "surgery")
 DIAGNOSES = ("angina", "asthma", "diabetes", "hip fracture", "influenza", "sepsis")
 CAP, STEP = 5000, 10  # costs are clamped to 5000 and moved to a lattice of tens before they are added
-BUSY = 1800  # admissions in a week
+BUSY = 950  # admissions in a week
+ENDS = ("low", "high")
 
 Column = npt.NDArray[np.int64]
 
@@ -43,7 +44,7 @@ class Answer:
     line: float = 0
 
 
-def patients(n: int = 20_000) -> dict[str, Column]:
+def patients(n: int = 10_000) -> dict[str, Column]:
     """A made-up table.  The seed makes the fake patients, never the noise."""
     fake = np.random.default_rng(2026)
     weeks = np.array([6, 7, 8, 9, 8, 8, 12, 11, 8, 8, 8, 7]) / 100
@@ -58,7 +59,7 @@ def patients(n: int = 20_000) -> dict[str, Column]:
 
 def wards(column: Column, budget: PrivacyFilter) -> Answer:
     """How many patients lie in each ward?  A patient lies in one, so the whole histogram moves by one."""
-    laplace = Laplace(epsilon=0.1, sensitivity=1)
+    laplace = Laplace(epsilon=0.02, sensitivity=1)
     budget.spend(laplace.event())
     counts = np.bincount(column, minlength=len(WARDS))
     values = np.asarray(laplace(counts)).tolist()
@@ -77,10 +78,10 @@ def wards(column: Column, budget: PrivacyFilter) -> Answer:
 
 def cost(column: Column, budget: PrivacyFilter) -> Answer:
     """What did they all cost?  Clamped, on a lattice: a patient moves the sum by at most CAP / STEP steps."""
-    gaussian = Gaussian(epsilon=0.3, delta=1e-6, sensitivity=CAP // STEP)
+    gaussian = Gaussian(epsilon=0.1, delta=1e-6, sensitivity=CAP // STEP)
     budget.spend(gaussian.event())
     steps, millions = int((column.clip(0, CAP) // STEP).sum()), STEP / 1e6
-    value = gaussian(steps) * millions
+    value = float(gaussian(steps) * millions)
     return Answer(
         question="total cost, in millions",
         mechanism=gaussian,
@@ -94,7 +95,7 @@ def cost(column: Column, budget: PrivacyFilter) -> Answer:
 
 def diagnosis(column: Column, budget: PrivacyFilter) -> Answer:
     """Which diagnosis is the most common?  Only its name comes out."""
-    select = PermuteAndFlip(epsilon=0.1, sensitivity=1, monotone=True)
+    select = PermuteAndFlip(epsilon=0.02, sensitivity=1, monotone=True)
     budget.spend(select.event())
     counts = np.bincount(column, minlength=len(DIAGNOSES))
     chosen = select(counts)
@@ -114,12 +115,12 @@ def smokers(column: Column, budget: PrivacyFilter) -> Answer:
     """What share smokes?  Each patient's own coin decides whether the answer is flipped: nobody need be trusted."""
     response = RandomizedResponse(epsilon=0.3)
     budget.spend(response.event())
-    value = float(response.estimate(response(column)))
+    value = float(response.estimate(response(column)))  # unbiased
     return Answer(
         question="share who smoke",
         mechanism=response,
         said=f"{value:.1%}",
-        error=response.accuracy(BETA, size=len(column)),
+        error=response.error(len(column), BETA),
         items=["all patients"],
         truth=[float(column.mean())],
         values=[value],
@@ -128,7 +129,7 @@ def smokers(column: Column, budget: PrivacyFilter) -> Answer:
 
 def weeks(column: Column, budget: PrivacyFilter) -> Answer:
     """Which weeks were busy?  Three may be named, at the price of three, however many are not."""
-    sparse = SparseVector(epsilon=0.1, sensitivity=1, threshold=BUSY, count=3, monotone=True)
+    sparse = SparseVector(epsilon=0.2, sensitivity=1, threshold=BUSY, count=3, monotone=True)
     budget.spend(sparse.event())
     counts = np.bincount(column, minlength=12)
     chosen = np.flatnonzero(sparse(counts)).tolist()
@@ -149,48 +150,46 @@ def panel(answer: Answer) -> alt.Chart | alt.LayerChart | alt.FacetChart:
     rows = [{"item": item, "truth": truth} for item, truth in zip(answer.items, answer.truth, strict=True)]
     for row, value in zip(rows, answer.values, strict=False):
         row |= {"answer": value, "low": value - answer.error, "high": value + answer.error}
-    for index in answer.chosen:
-        rows[index]["chosen"] = rows[index]["item"]
+    for index, row in enumerate(rows):
+        row["chosen"] = index in answer.chosen
     base = alt.Chart(alt.Data(values=rows)).encode(x=alt.X("item:N", title=None, axis=alt.Axis(labelAngle=-40)))
     layers = [base.mark_bar(color="lightgrey").encode(y=alt.Y("truth:Q", title=None))]
     if answer.values:
         layers.append(base.mark_rule(color="steelblue", strokeWidth=3).encode(y="low:Q", y2="high:Q"))
-        layers.append(base.mark_point(color="steelblue", filled=True, size=60).encode(y="answer:Q"))
+        layers += [base.mark_tick(color="steelblue", width=14, thickness=2).encode(y=f"{end}:Q") for end in ENDS]
+        layers.append(base.mark_point(color="steelblue", filled=True, opacity=1).encode(y="answer:Q"))
     else:
         band = [{"line": answer.line, "low": answer.line - answer.error, "high": answer.line + answer.error}]
         around = alt.Chart(alt.Data(values=band))
         layers.append(around.mark_rect(color="steelblue", opacity=0.25).encode(y="low:Q", y2="high:Q"))
         layers.append(around.mark_rule(color="steelblue").encode(y="line:Q"))
-        layers.append(base.mark_bar(color="steelblue", height=8).encode(x="chosen:N", y=alt.value(196)))
-    width = max(90, 26 * len(rows))
-    return alt.layer(*layers).properties(title=answer.question, width=width, height=200)
+        mark = base.transform_filter("datum.chosen").mark_point(color="steelblue", filled=True, opacity=1, size=90)
+        layers.append(mark.encode(y=alt.value(190)))
+    return alt.layer(*layers).properties(title=answer.question, width=max(110, 26 * len(rows)), height=200)
 
 
 def main() -> None:
     table, budget = patients(), PrivacyFilter(ApproxDP(2.0, 1e-6))
     answers = [
-        question(table[name], budget)
-        for name, question in [
-            ("ward", wards),
-            ("cost", cost),
-            ("diagnosis", diagnosis),
-            ("smokes", smokers),
-            ("week", weeks),
-        ]
+        wards(table["ward"], budget),
+        cost(table["cost"], budget),
+        diagnosis(table["diagnosis"], budget),
+        smokers(table["smokes"], budget),
+        weeks(table["week"], budget),
     ]
-    print(f"{'question':27}{'within, 95 %':>14}   {'cost':40}answer")
+    print(f"{'question':28}{'within, 95 %':>12}  {'price':36}answer")
     for answer in answers:
-        print(f"{answer.question:27}{answer.error:>14.3g}   {answer.mechanism.privacy()!s:40}{answer.said}")
-    print(f"\nbudget {budget.cap}, left {budget.remaining}")
+        print(f"{answer.question:28}{answer.error:>12.3g}  {answer.mechanism.privacy()!s:36}{answer.said}")
+    print(f"\nin all at most {budget.cap}\nspent  {budget.spent}\nleft   {budget.remaining}")
 
     out = Path("out")
     out.mkdir(exist_ok=True)
-    picture = alt.hconcat(*(panel(answer) for answer in answers)).properties(
-        title="Five private answers with 95 % error bars (grey: the truth, for this fake table only)"
+    picture = alt.hconcat(*map(panel, answers)).properties(
+        title="Five private answers and their 95 % error bars, in blue (grey: the truth, for this fake table only)"
     )
-    for kind in ("svg", "png"):
-        picture.save(out / f"demo.{kind}", scale_factor=2 if kind == "png" else 1)
-    print("the picture is out/demo.svg (and .png)")
+    picture.save(out / "demo.svg")
+    picture.save(out / "demo.png", scale_factor=2)
+    print("picture: out/demo.svg, out/demo.png")
 
 
 if __name__ == "__main__":
