@@ -7,7 +7,9 @@ import pytest
 from scipy import stats
 
 from discreet.errors import ParameterError
+from discreet.hazmat import samplers
 from discreet.hazmat.entropy import SeededRandom
+from discreet.hazmat.exponent import exp_bounds
 from discreet.hazmat.samplers import (
     bernoulli,
     bernoulli_exp,
@@ -189,3 +191,21 @@ def test_bad_probabilities_are_refused(bad):
         bernoulli_exp(-1)
     with pytest.raises(ParameterError, match="need an integer bound"):
         uniform_below(0)
+
+
+@pytest.mark.parametrize("sigma", [65, 1000, 10**9, 2**52])
+def test_a_gaussian_try_kept_at_once_is_kept_rightly(sigma):
+    """Below the bound, every word with other low bits is below the chance to keep the last integer of its block."""
+    variance = Fraction(sigma) ** 2
+    table, block = samplers._gaussian_table(variance)
+    sure = samplers._surely_kept(variance)
+    heads = range(0, len(table.thresholds), 7)
+
+    def chance(head):  # at least, over 2^64
+        last, peak = block - 1, (head >> 1) * block + (head & 1)
+        return exp_bounds(last * (2 * peak + last) / (2 * variance), 64)[0]
+
+    assert all((int(sure[head]) | (block - 1)) + 1 <= chance(head) for head in heads)
+    assert all(int(sure[head]) > 2**63 for head in heads)  # and few are left in doubt
+    assert len(sure) == len(table.thresholds) + 1
+    assert sure[-1] == 0

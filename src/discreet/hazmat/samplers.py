@@ -249,17 +249,48 @@ def _gaussian_tries(
     import numpy as np
 
     head = table.lookup(random.words(count), random)
-    sign = head & 1
-    peak = (head >> 1) * block + sign
-    if block > 1:
-        inside = (random.words(count) >> np.uint64(65 - block.bit_length())).astype(np.int64)
-        words = random.words(count)
-        exponent = inside * (2.0 * peak + inside) * float(1 / (2 * variance))
-        gap = np.exp(-exponent) * 2.0**64 - words
-        keep = gap > 0
-        for i in np.flatnonzero(np.abs(gap) < MARGIN):
-            r = int(inside[i])
-            x = r * (2 * int(peak[i]) + r) / (2 * variance)
-            keep[i] = settle(int(words[i]), WIDTH, lambda b, x=x: exp_bounds(x, b), rng=random)
-        sign, peak = sign[keep], (peak + inside)[keep]
-    return (peak ^ -sign) + sign
+    sign = -(head & 1)
+    peak = (head >> 1) * block - sign
+    if block == 1:
+        return (peak ^ sign) - sign
+    words = random.words(count)  # the low bits are the place in the block, the others decide whether to keep
+    inside = (words & np.uint64(block - 1)).astype(np.int64)
+    kept = words < _surely_kept(variance).take(head, mode="clip")
+    doubtful = np.flatnonzero(~kept)
+    kept[doubtful] = _kept(peak[doubtful], inside[doubtful], words[doubtful], block, variance, random)
+    peak += inside
+    return ((peak ^ sign) - sign)[kept]
+
+
+@lru_cache(maxsize=256)
+def _surely_kept(variance: Fraction) -> npt.NDArray[np.uint64]:
+    """For each block, a word below which even its last integer is kept, whatever the low bits; at the end a zero."""
+    import numpy as np
+
+    table, block = _gaussian_table(variance)
+    heads = np.arange(len(table.thresholds))
+    peak = (heads >> 1) * float(block) + (heads & 1)
+    chance = np.exp(-(block - 1) * (2 * peak + block - 1) * float(1 / (2 * variance)))
+    return np.append((chance * (1 - 2.0**-30) * 2.0**64 - block).astype(np.uint64), np.uint64(0))
+
+
+def _kept(
+    peak: npt.NDArray[np.int64],
+    inside: npt.NDArray[np.int64],
+    words: npt.NDArray[np.uint64],
+    block: int,
+    variance: Fraction,
+    random: RandomSource,
+) -> Bools:
+    """Whether each try is kept, where the word is not small enough to be sure."""
+    import numpy as np
+
+    exponent = inside * (2.0 * peak + inside) * float(1 / (2 * variance))
+    gap = np.exp(-exponent) * 2.0**64 - words
+    keep = gap > 0
+    spent = block.bit_length() - 1  # bits of the word that chose the place
+    for i in np.flatnonzero(np.abs(gap) < MARGIN + block):
+        r = int(inside[i])
+        x = r * (2 * int(peak[i]) + r) / (2 * variance)
+        keep[i] = settle(int(words[i]) >> spent, WIDTH - spent, lambda b, x=x: exp_bounds(x, b), rng=random)
+    return keep
