@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.composition.price import Price
 from discreet.errors import LedgerError, ParameterError, require
@@ -98,6 +99,7 @@ def read(record: object) -> Price:
             raise LedgerError(f"ill-formed price {record!r}")
 
 
+@lru_cache(maxsize=10_000)
 def amount(text: str) -> Fraction:
     """One amount from its only spelling: lowest terms, no sign, no leading zero."""
     value = Fraction(text) if _AMOUNT.fullmatch(text) and not text.endswith("/0") else None

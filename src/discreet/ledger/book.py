@@ -100,6 +100,10 @@ class Book:
     """The accounts, replayed or loaded."""
 
     balances: dict[Account, Balance] = field(default_factory=dict)
+    _owners: dict[str, str] = field(default_factory=dict)  # the unit that each table belongs to
+
+    def __post_init__(self) -> None:
+        self._owners.update((account.name, account.unit) for account in self.balances if account.scope == "table")
 
     def set_cap(self, account: Account, new: Balance) -> Balance:
         """Give an account its cap.  A unit's never changes; the others stay in one currency and keep what is spent."""
@@ -113,6 +117,8 @@ class Book:
             self._bound([account.name] if account.scope == "table" else [], account.unit)
         if old.cap is not None and type(old.cap) is not type(new.cap):
             raise LedgerError(f"{account} is capped in {type(old.cap).__name__}, not in {type(new.cap).__name__}")
+        if account.scope == "table":
+            self._owners[account.name] = account.unit
         self.balances[account] = replace(new, spent=old.spent)
         return self.balances[account]
 
@@ -132,6 +138,7 @@ class Book:
                     requested = Lanes(price.epsilon, price.rho, price.delta)
                     raise BudgetExhausted(requested=requested, remaining=Remainder(account, left))
         self.balances.update(after)
+        self._owners.update(dict.fromkeys(names, unit))
         return after
 
     def _unit(self, unit: str) -> Balance:
@@ -142,9 +149,10 @@ class Book:
 
     def _bound(self, tables: list[str], unit: str) -> None:
         """A table belongs to one unit for ever: under another name its budget would start anew."""
-        for account in self.balances:
-            if account.scope == "table" and account.name in tables and account.unit != unit:
-                raise LedgerError(f"table {account.name!r} belongs to unit {account.unit!r}, not to {unit!r}")
+        for table in tables:
+            owner = self._owners.get(table, unit)
+            if owner != unit:
+                raise LedgerError(f"table {table!r} belongs to unit {owner!r}, not to {unit!r}")
 
     def apply(self, record: dict[str, object]) -> None:
         """Replay one entry."""

@@ -15,6 +15,8 @@ from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData
 
 FORMAT = 1  # a reader refuses ledgers of a later one
 
+NUMBER = BigInteger().with_variant(Integer, "sqlite")  # there, every integer has 64 bits
+
 metadata = MetaData()
 
 head = Table(
@@ -22,14 +24,14 @@ head = Table(
     metadata,
     Column("slot", Integer, primary_key=True, autoincrement=False),
     Column("format", Integer, nullable=False),
-    Column("id", BigInteger, nullable=False),
+    Column("id", NUMBER, nullable=False),
     Column("hash", Text, nullable=False),
 )
 
 entries = Table(
     "entries",
     metadata,
-    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("id", NUMBER, primary_key=True, autoincrement=False),
     Column("body", Text, nullable=False),
     Column("hash", Text, nullable=False),
     Column("analyst", Text),
@@ -54,7 +56,7 @@ balances = Table(
 answers = Table(
     "answers",
     metadata,
-    Column("spend", BigInteger, primary_key=True, autoincrement=False),
-    Column("record", BigInteger, nullable=False, unique=True),
+    Column("spend", NUMBER, primary_key=True, autoincrement=False),
+    Column("record", NUMBER, nullable=False, unique=True),
     Column("bytes", LargeBinary, nullable=False),
 )

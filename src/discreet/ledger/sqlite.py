@@ -21,6 +21,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 from discreet.errors import LedgerError
 
 PATIENCE = 30  # seconds that a writer waits for another
+MAGIC = b"SQLite format 3\0"
 FULL = 2  # PRAGMA synchronous
 READING = "discreet_reading"  # the execution option of transactions that do not write
 
@@ -111,7 +112,10 @@ def _sync(path: Path) -> None:
 
 
 def private(path: Path) -> None:
-    """Only the owner reads and writes the file, and the log beside it."""
+    """Only the owner reads and writes the file, and the log beside it; it must be a database."""
+    with path.open("rb") as file:
+        if file.read(len(MAGIC)) != MAGIC:
+            raise LedgerError(f"{path} is not a ledger")
     for end in ("", "-wal", "-shm"):
         file = Path(str(path) + end)
         if file.exists() and file.stat().st_mode & 0o077:

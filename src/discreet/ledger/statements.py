@@ -12,6 +12,7 @@ _largest = select(func.max(entries.c.id)).scalar_subquery()
 LAST = (  # the head, locked; with what stands at its number, and the largest number there is
     select(head.c.id, head.c.hash, entries.c.hash.label("found"), _largest.label("largest"))
     .join_from(head, entries, entries.c.id == head.c.id)
+    .where(head.c.slot == 1)
     .with_for_update(of=head)
 )
 FORMAT = select(head.c.format)
