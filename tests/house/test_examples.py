@@ -17,13 +17,16 @@ NUMBERED = [path for path in EXAMPLES if path.name[:2].isdigit()]
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_the_example_runs(path, tmp_path):
-    environment = os.environ | {"MPLBACKEND": "Agg", "PYTHONWARNINGS": "error"}
+    environment = os.environ | {"PYTHONWARNINGS": "error"}
     run = subprocess.run(
         [sys.executable, str(path)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
     )
 
     assert run.returncode == 0, run.stderr
     assert run.stdout
+    if path.stem == "demo":
+        assert (tmp_path / "out/demo.svg").read_text().startswith("<svg")
+        assert (tmp_path / "out/demo.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_every_example_but_the_demo_is_numbered():
@@ -38,10 +41,3 @@ def test_a_numbered_example_is_shorter_than_sixty_lines(path):
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_the_example_states_its_idea(path):
     assert ast.get_docstring(syntax(path))
-
-
-def test_the_demo_draws_its_picture(tmp_path):
-    subprocess.run([sys.executable, str(ROOT / "examples/demo.py")], cwd=tmp_path, check=True, capture_output=True)
-
-    assert (tmp_path / "out/demo.svg").read_text().startswith("<svg")
-    assert (tmp_path / "out/demo.png").read_bytes().startswith(b"\x89PNG")
