@@ -101,7 +101,8 @@ def shuffled_response_delta(local: float, users: int, epsilon: float) -> float:
 
     def ones(p: float) -> list[float]:
         return [
-            (others[j - 1] * p if j > 0 else 0.0) + (others[j] * (1 - p) if j < users else 0.0) for j in range(users + 1)
+            (others[j - 1] * p if j > 0 else 0.0) + (others[j] * (1 - p) if j < users else 0.0)
+            for j in range(users + 1)
         ]
 
     zero, one = ones(q), ones(1 - q)

@@ -38,7 +38,13 @@ def test_the_union_bound_for_gaussians_is_slightly_larger():
 
 @pytest.mark.parametrize(
     ("epsilon", "delta", "sigma"),
-    [(1, "1e-6", 4.224679), (1, "1e-5", 3.730632), ("0.5", "1e-5", 7.031827), ("0.1", "0.1", 2.846924), (1, "0.1", 1.085878)],
+    [
+        (1, "1e-6", 4.224679),
+        (1, "1e-5", 3.730632),
+        ("0.5", "1e-5", 7.031827),
+        ("0.1", "0.1", 2.846924),
+        (1, "0.1", 1.085878),
+    ],
 )
 def test_the_analytic_sigma_has_its_published_values(epsilon, delta, sigma):
     assert analytic_sigma(ApproxDP(epsilon, delta)) == pytest.approx(sigma, abs=2e-6)

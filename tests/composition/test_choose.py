@@ -64,7 +64,9 @@ def test_a_hundred_laplace_queries_get_the_largest_valid_epsilon(by, largest):
 
 
 def test_the_discrete_gaussian_is_calibrated_on_its_own_law():
-    sigma = calibrate(lambda s: GaussianEvent(sigma=s, sensitivity=1), ApproxDP(1.0, 1e-6), by=numerical, tolerance=1e-5)
+    sigma = calibrate(
+        lambda s: GaussianEvent(sigma=s, sensitivity=1), ApproxDP(1.0, 1e-6), by=numerical, tolerance=1e-5
+    )
 
     assert sigma == pytest.approx(4.2308, abs=2e-4)
     assert numerical([GaussianEvent(sigma=sigma, sensitivity=1)], 1e-6).epsilon <= 1

@@ -19,7 +19,9 @@ def test_the_loss_distribution_sums_to_one_and_gives_back_epsilon():
     columns = loss_columns(ITEMS)
     epsilon = float(best(ITEMS, 1e-6).epsilon)
     pairs = zip(columns["loss"], columns["mass"], strict=True)
-    delta = math.fsum(mass * (1 if math.isinf(loss) else -math.expm1(epsilon - loss)) for loss, mass in pairs if loss > epsilon)
+    delta = math.fsum(
+        mass * (1 if math.isinf(loss) else -math.expm1(epsilon - loss)) for loss, mass in pairs if loss > epsilon
+    )
 
     assert math.fsum(columns["mass"]) == pytest.approx(1, abs=1e-9)
     assert delta == pytest.approx(1e-6, rel=1e-2)

@@ -68,7 +68,11 @@ def test_the_normal_loss_reproduces_the_gaussian_delta(mu, epsilon):
     from scipy.integrate import quad
 
     def integrand(loss: float) -> float:
-        return -math.expm1(epsilon - loss) * math.exp(-(((loss - mu**2 / 2) / mu) ** 2) / 2) / (mu * math.sqrt(2 * math.pi))
+        return (
+            -math.expm1(epsilon - loss)
+            * math.exp(-(((loss - mu**2 / 2) / mu) ** 2) / 2)
+            / (mu * math.sqrt(2 * math.pi))
+        )
 
     integral = quad(integrand, epsilon, mu**2 / 2 + 40 * mu, epsabs=1e-13, epsrel=1e-12)[0]
     exact = float(gaussian_delta(mu, epsilon))

@@ -106,7 +106,12 @@ def test_vector_noise_is_between_its_continuous_limit_and_zcdp():
 
 
 def test_mechanisms_of_many_kinds_compose():
-    items = [PureDP("0.1"), ApproxDP("0.1", "1e-8"), ExponentialEvent(epsilon="0.2"), LaplaceEvent(scale=9, sensitivity=3)]
+    items = [
+        PureDP("0.1"),
+        ApproxDP("0.1", "1e-8"),
+        ExponentialEvent(epsilon="0.2"),
+        LaplaceEvent(scale=9, sensitivity=3),
+    ]
     items += [GaussianEvent(sigma=10, sensitivity=1), GaussianDP("0.1")]
     found = float(numerical(items, 1e-6).epsilon)
 

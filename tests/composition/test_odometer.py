@@ -27,53 +27,59 @@ def test_the_reading_is_the_least_line_or_the_sum():
 
 
 def test_the_price_of_reading_at_all_times_is_modest():
-    """At most a third more than a conversion with the stopping time known in advance."""
+    """At most two fifths more than a conversion with the stopping time known in advance."""
     odometer = Odometer(delta=1e-6)
     for rho_steps in range(1, 400):
         odometer.record(GaussianEvent(sigma=10, sensitivity=1))
         if rho_steps in (1, 10, 399):
             fixed = float(concentrated([GaussianEvent(sigma=10, sensitivity=1)] * rho_steps, 1e-6).epsilon)
-            assert fixed < odometer.reading.epsilon < 1.35 * fixed
+            assert fixed < odometer.reading.epsilon < 1.4 * fixed
 
 
-def exceedance(choose, steps: int, delta: float) -> float:
+def honest(items: tuple[Fraction, ...], delta: float) -> float:
+    odometer = Odometer(delta=delta)
+    for item in items:
+        odometer.record(PureDP(item))
+    return float(odometer.reading.epsilon)
+
+
+def exceedance(choose, steps: int, delta: float, reading=honest) -> float:
     """Pr over P that some reading along the way is below the loss, by enumerating all transcripts."""
 
-    def walk(transcript: tuple[int, ...], loss: float, odometer_items: tuple[Fraction, ...], mass: float) -> float:
-        odometer = Odometer(delta=delta)
-        for item in odometer_items:
-            odometer.record(PureDP(item))
-        if odometer_items and loss > float(odometer.reading.epsilon) + 1e-12:
+    def walk(transcript: tuple[int, ...], loss: float, items: tuple[Fraction, ...], mass: float) -> float:
+        if items and loss > reading(items, delta) + 1e-12:
             return mass
         if len(transcript) == steps:
             return 0.0
         epsilon = choose(transcript)
         p = 1 / (1 + math.exp(-float(epsilon)))
-        up = walk((*transcript, 1), loss + float(epsilon), (*odometer_items, epsilon), mass * p)
-        return up + walk((*transcript, 0), loss - float(epsilon), (*odometer_items, epsilon), mass * (1 - p))
+        up = walk((*transcript, 1), loss + float(epsilon), (*items, epsilon), mass * p)
+        return up + walk((*transcript, 0), loss - float(epsilon), (*items, epsilon), mass * (1 - p))
 
     return walk((), 0.0, (), 1.0)
 
 
+def bold(transcript: tuple[int, ...]) -> Fraction:
+    return Fraction(3) if transcript and transcript[-1] else Fraction(1, 10)
+
+
+def timid(transcript: tuple[int, ...]) -> Fraction:
+    return Fraction(2) if sum(transcript) < len(transcript) / 2 else Fraction(1, 2)
+
+
 @pytest.mark.parametrize("delta", [0.3, 0.9])
-def test_no_adaptive_choice_makes_a_reading_fail_more_often_than_delta(delta):
-    def bold(transcript: tuple[int, ...]) -> Fraction:
-        return Fraction(3) if transcript and transcript[-1] else Fraction(1, 10)
-
-    def timid(transcript: tuple[int, ...]) -> Fraction:
-        return Fraction(2) if sum(transcript) < len(transcript) / 2 else Fraction(1, 2)
-
-    for choose in (bold, timid):
-        assert exceedance(choose, 8, delta) <= delta
+@pytest.mark.parametrize("choose", [bold, timid])
+def test_no_adaptive_choice_makes_a_reading_fail_more_often_than_delta(choose, delta):
+    assert exceedance(choose, 8, delta) <= delta
 
 
-def test_forgetting_to_split_delta_over_the_orders_reads_too_low():
-    """The broken twin has no union over orders: its reading is below ours by ln J / (order - 1)."""
-    odometer = Odometer(delta=1e-6)
-    odometer.record(GaussianEvent(sigma=1, sensitivity=1))
-    twin = min(float(a) / 2 + math.log(1e6) / float(a - 1) for a in ORDERS)
+def test_reading_the_expected_loss_instead_is_caught():
+    """The broken twin reports the drift, sum epsilon tanh(epsilon / 2), without a deviation."""
 
-    assert twin < float(odometer.reading.epsilon)
+    def twin(items: tuple[Fraction, ...], _: float) -> float:
+        return sum(float(e) * math.tanh(float(e) / 2) for e in items)
+
+    assert exceedance(timid, 8, 0.3, twin) > 0.3
 
 
 def test_own_deltas_add_to_the_probability_of_failure():

@@ -42,10 +42,7 @@ def test_a_histogram_as_parallel_counts_costs_once_under_add_remove_and_twice_un
 
     datasets = list(product(universe, repeat=2))
     replace = max(
-        laplace_loss(histogram(x), histogram(y), 1.0)
-        for x in datasets
-        for y in datasets
-        if Replace.distance(x, y) == 1
+        laplace_loss(histogram(x), histogram(y), 1.0) for x in datasets for y in datasets if Replace.distance(x, y) == 1
     )
     add_remove = max(laplace_loss(histogram(x), histogram(y), 1.0) for x in datasets for y in AddRemove.of(x, universe))
 

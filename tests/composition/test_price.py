@@ -68,7 +68,9 @@ def test_a_sampled_epsilon_is_never_rounded_down(epsilon, rate):
     import mpmath as mp
 
     with mp.workdps(40):
-        true = mp.log1p(mp.mpf(rate.numerator) / rate.denominator * mp.expm1(mp.mpf(epsilon.numerator) / epsilon.denominator))
+        true = mp.log1p(
+            mp.mpf(rate.numerator) / rate.denominator * mp.expm1(mp.mpf(epsilon.numerator) / epsilon.denominator)
+        )
         found = amplify(epsilon, rate)
         value = mp.mpf(found.numerator) / found.denominator
 

@@ -148,7 +148,7 @@ def _read(composed: DensePLDPmf, laws: Sequence[tuple[Law, int]], delta: float) 
     epsilon = float(composed.get_epsilon_for_delta(target))
     grow = 2.0**-44
     while math.isfinite(epsilon) and float(composed.get_delta_for_epsilon(epsilon)) > target:
-        epsilon, grow = epsilon * (1 + grow) + grow * 1e-3, 2 * grow
+        epsilon, grow = epsilon * (1 + grow) + grow * 1e-3, 4 * grow
     return epsilon
 
 
