@@ -14,8 +14,8 @@ compile() {
         --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options --no-annotate --no-header "$@"
 }
 
-# Comments, options and blank lines go: what is left is names, versions and hashes.
-bare() { grep -Ev '^[[:space:]]*(#|--(index|extra-index|find-links|trusted)|$)' "$1"; }
+# Comments, options, blank lines and this package itself go: what is left is names, versions and hashes.
+bare() { grep -Ev '^[[:space:]]*(#|--(index|extra-index|find-links|trusted)|discreet @|$)' "$1"; }
 
 compile --extra dev --output-file "$work/dev" pyproject.toml
 compile --extra dev --extra bench --constraint "$work/dev" --output-file "$work/all" pyproject.toml
