@@ -1,0 +1,111 @@
+"""DuckDB, the embedded engine: one source, only generated SQL, capped memory, nothing else in reach.
+
+Each run opens a fresh connection, attaches the one source, takes away access to every other file, to
+extensions and to settings, and computes the aggregation.  After the first private row may have been read,
+every failure becomes one constant message; its kind goes to the operator's log under a reference.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from discreet.data.aggregation import Aggregation, Sealed
+from discreet.data.domain import missing
+from discreet.data.engines import sources
+from discreet.data.engines.reference import Candidates, candidates, reference
+from discreet.errors import DiscreetError, DomainError, require
+
+if TYPE_CHECKING:
+    import duckdb
+    import numpy as np
+
+    from discreet.data.aggregation import IntArray
+    from discreet.data.table import Table
+
+LOG = logging.getLogger("discreet.operator")
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DuckDB:
+    """Runs aggregations in an embedded DuckDB.  `memory` caps it; `threads=None` uses every core."""
+
+    memory: str = "2GB"
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        require(self.threads is None or self.threads >= 1, "threads >= 1", threads=self.threads)
+
+    def check(self) -> None:
+        """Nothing yet."""
+
+    def run(self, table: Table, aggregation: Aggregation) -> Sealed:
+        """Every cell and measure: (cells, measures), cells in C order over the keys, absent cells zero."""
+        connection = self._open()
+        try:
+            rows = self._attach(connection, table, aggregation)
+            return Sealed(_constant_faults(lambda: _reference(connection, aggregation, rows)))
+        finally:
+            connection.close()
+
+    def _open(self) -> duckdb.DuckDBPyConnection:
+        import duckdb
+
+        settings: dict[str, str | int] = {
+            "memory_limit": self.memory,
+            "temp_directory": "",  # nothing private is ever written to disk
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "allow_community_extensions": "false",
+            "python_enable_replacements": "false",
+            "preserve_insertion_order": "false",
+        }
+        if self.threads is not None:
+            settings["threads"] = self.threads
+        return duckdb.connect(":memory:", config=settings)  # type: ignore[arg-type]
+
+    def _attach(self, connection: duckdb.DuckDBPyConnection, table: Table, aggregation: Aggregation) -> Candidates:
+        """Attach the source and write the SQL of the candidate rows.  Only the schema is read."""
+        relation = sources.attach(connection, table.source)
+        physical = sources.columns(connection, relation)
+        for name in {*aggregation.columns, *([aggregation.unit] if aggregation.unit else [])}:
+            if name not in physical:
+                raise DomainError(missing(name, list(physical), what="column"))
+        return candidates(aggregation, domain=table.domain, source=relation, physical=physical)
+
+
+def _constant_faults(work: Callable[[], Made]) -> Made:
+    """Run `work`; whatever goes wrong in it is told in one constant sentence, free of engine text."""
+    try:
+        return work()
+    except Exception as error:  # noqa: BLE001 - any exception may depend on private rows
+        mark = secrets.token_hex(4)
+        LOG.error("run %s failed: %s", mark, type(error).__name__)  # noqa: TRY400 - a traceback may hold values
+        LOG.debug("run %s: %s", mark, error)
+    raise DiscreetError(f"the run failed; see the operator log, reference {mark}")
+
+
+def _reference(connection: duckdb.DuckDBPyConnection, aggregation: Aggregation, rows: Candidates) -> IntArray:
+    """By the SQL that defines the result."""
+    return _cells(aggregation, connection.execute(reference(aggregation, rows)).fetchall())
+
+
+def _cells(aggregation: Aggregation, groups: list[tuple[int, ...]]) -> IntArray:
+    import numpy as np
+
+    cells = np.zeros((aggregation.cells, len(aggregation.measures)), dtype=dtype(aggregation))
+    for group, *values in groups:
+        cells[group] = values
+    return cells
+
+
+def dtype(aggregation: Aggregation) -> type[np.int64] | type[object]:
+    """int64 where no sum of 2^31 rows can exceed it; this is decided from the declaration."""
+    import numpy as np
+
+    widest = max((max(-m.low, m.high) for m in aggregation.measures if m.kind == "sum"), default=0)
+    return np.int64 if widest < 1 << 31 else object

@@ -1,0 +1,68 @@
+"""The keyed hash that chooses which groups and rows of a unit are kept.
+
+It is built from 32-bit words by addition, shifts, exclusive or, and products below 2^63, so that any engine
+computes it without overflow: the same integers in Python, in SQL and in compiled code.
+
+    mix(x)          a bijection of the 32-bit words (the form of Wellons 2018, both factors below 2^31)
+    absorb(s, w)    mix(s + w mod 2^32)
+    of a unit       the two words of its 64-bit integer, or the first two words of the MD5 of its text
+
+It decides nothing but which rows are kept: no privacy claim rests on its quality or on its being secret.
+"""
+
+from __future__ import annotations
+
+MASK = (1 << 32) - 1
+FIRST = 0x21F0AAAD
+SECOND = 0x735A2D97
+GROUPS, ROWS = 1, 2  # what is chosen
+
+
+def mix(x: int) -> int:
+    """A word that depends on every bit of x.
+
+    >>> mix(1), mix(2)
+    (2261973619, 229111015)
+    """
+    x ^= x >> 16
+    x = (x * FIRST) & MASK
+    x ^= x >> 15
+    x = (x * SECOND) & MASK
+    return x ^ (x >> 15)
+
+
+def absorb(state: int, word: int) -> int:
+    """The state after one more word."""
+    return mix((state + word) & MASK)
+
+
+def start(salt: int, purpose: int) -> int:
+    """The state before the unit is known."""
+    state = 0
+    for word in (salt & MASK, (salt >> 32) & MASK, purpose):
+        state = absorb(state, word)
+    return state
+
+
+def words(value: int) -> tuple[int, int]:
+    """The low and the high word of a 64-bit integer in two's complement."""
+    return value & MASK, (value >> 32) & MASK
+
+
+def absorb_sql(state: str, word: str) -> str:
+    """`absorb` as an expression in BIGINT; it repeats its arguments, so they should be short."""
+    x = f"((({state}) + ({word})) & {MASK})"
+    x = f"((xor({x}, {x} >> 16) * {FIRST}) & {MASK})"
+    x = f"((xor({x}, {x} >> 15) * {SECOND}) & {MASK})"
+    return f"xor({x}, {x} >> 15)"
+
+
+def words_sql(value: str) -> tuple[str, str]:
+    """`words` of a BIGINT."""
+    return f"({value} & {MASK})", f"(({value} >> 32) & {MASK})"
+
+
+def text_words_sql(value: str) -> tuple[str, str]:
+    """The first two 32-bit words of the MD5 of a text, most significant byte first."""
+    first, second = (f"CAST('0x' || substr(md5({value}), {i}, 8) AS BIGINT)" for i in (1, 9))
+    return first, second

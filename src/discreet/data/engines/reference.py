@@ -1,0 +1,172 @@
+"""An aggregation as one SQL statement: the definition of contribution bounding, slow and plain.
+
+Rows flow through named layers.
+
+    coded        the integer codes of the columns that are read, and the raw unit
+    candidates   rows that pass WHERE, with group index g and contributions c0, c1, ...
+    hashed       with the keyed hashes hg of (unit, group) and hr of (unit, group, contributions)
+    chosen       rows whose group is among the unit's first `groups_per_unit` by (hg, g)
+    kept         of these the unit's first `rows_per_unit` by (hr, g, c0, c1, ...)
+
+A contribution is what the row would add to a measure: 0 or 1 for rows, the clamped value for
+sums.  Rows of one unit that agree in group and contributions are interchangeable, so the result does
+not depend on the order in which rows are read.  Theorem and proof: docs/theory/bounding.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.data.aggregation import Aggregation, Measure
+from discreet.data.engines import hashing
+from discreet.data.engines.codes import SMALL, code, quoted
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expression
+
+    from discreet.data.domain import Domain
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidates:
+    """The SQL of the candidate rows: columns u (the unit, if any), g and one c<i> for each entry of `summed`."""
+
+    sql: str
+    unit: str | None  # the type of u: BIGINT or VARCHAR
+    summed: tuple[int, ...]  # positions of the measures that have a contribution column
+
+
+def render(tree: Expression) -> str:
+    """An integer expression in DuckDB's SQL; every constant is a BIGINT, so that no constant can overflow 32 bits."""
+    from sqlglot import expressions as exp
+
+    def widen(node: Expression) -> Expression:
+        if isinstance(node, exp.Literal) and not node.is_string:
+            return exp.cast(node, "BIGINT")
+        return node
+
+    return tree.copy().transform(widen).sql(dialect="duckdb")
+
+
+def unit_sql(name: str, physical: str) -> tuple[str, str]:
+    """The unit as BIGINT or VARCHAR, and which: two values give one result only if they are equal."""
+    raw = quoted(name)
+    if physical in SMALL:
+        return f"CAST({raw} AS BIGINT)", "BIGINT"
+    if physical == "UBIGINT":
+        return f"CAST(CAST({raw} AS HUGEINT) - {1 << 63} AS BIGINT)", "BIGINT"
+    if physical in ("FLOAT", "DOUBLE"):
+        return f"CASE WHEN NOT isnan({raw}) THEN CAST({raw} AS VARCHAR) END", "VARCHAR"
+    return f"CAST({raw} AS VARCHAR)", "VARCHAR"
+
+
+def candidates(aggregation: Aggregation, *, domain: Domain, source: str, physical: Mapping[str, str]) -> Candidates:
+    """The candidate rows.  `physical` gives the raw type of each column; `source` is a relation in SQL."""
+    coded, present = [], []
+    for name in aggregation.columns:
+        if name == aggregation.unit and not _reads(aggregation, name):
+            continue
+        coded.append(f"{code(domain[name], name=name, physical=physical[name])} AS {quoted(name)}")
+        if not domain[name].nullable:
+            present.append(f"{quoted(name)} IS NOT NULL")
+    unit, kind = None, None
+    if aggregation.unit is not None:
+        unit = _fresh("unit", domain)
+        made, kind = unit_sql(aggregation.unit, physical[aggregation.unit])
+        coded.append(f"{made} AS {quoted(unit)}")
+        present.append(f"{quoted(unit)} IS NOT NULL")
+    where = present + ([] if aggregation.where is None else [f"({render(aggregation.where)})"])
+    keys = [f"({render(key.code)})" for key in aggregation.keys]
+    where += [
+        f"{key} BETWEEN 0 AND {one.size - 1}" for key, one in zip(keys, aggregation.keys, strict=True)
+    ]  # NULL is not
+    index = "CAST(0 AS BIGINT)"
+    for key, one in zip(keys, aggregation.keys, strict=True):
+        index = key if index.startswith("CAST(0") else f"({index}) * {one.size} + {key}"
+    out = ([] if unit is None else [f"{quoted(unit)} AS u"]) + [f"CAST({index} AS INTEGER) AS g"]
+    summed = tuple(i for i, measure in enumerate(aggregation.measures) if _adds(measure))
+    out += [f"{contribution(aggregation.measures[i])} AS c{i}" for i in summed]
+    inner = f"SELECT {', '.join(coded) or '1 AS one'} FROM {source}"
+    condition = f" WHERE {' AND '.join(where)}" if where else ""
+    return Candidates(sql=f"SELECT {', '.join(out)} FROM ({inner}){condition}", unit=kind, summed=summed)
+
+
+def _reads(aggregation: Aggregation, name: str) -> bool:
+    """Whether a column is read by an expression."""
+    from sqlglot import expressions as exp
+
+    trees = [aggregation.where, *(key.code for key in aggregation.keys)]
+    trees += [measure.value for measure in aggregation.measures]
+    return any(column.name == name for tree in trees if tree is not None for column in tree.find_all(exp.Column))
+
+
+def _fresh(name: str, domain: Domain) -> str:
+    taken = {known.lower() for known in domain}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _adds(measure: Measure) -> bool:
+    """Whether rows differ in what they add: not for COUNT(*) and the number of units."""
+    return measure.kind == "sum" or (measure.kind == "rows" and measure.value is not None)
+
+
+def contribution(measure: Measure) -> str:
+    """What a row adds to a measure, never NULL, in the narrowest type that holds the bounds."""
+    assert measure.value is not None
+    value = render(measure.value)
+    if measure.kind == "rows":
+        return f"CASE WHEN ({value}) IS NULL THEN CAST(0 AS TINYINT) ELSE CAST(1 AS TINYINT) END"
+    clamped = f"greatest({measure.low}, least({measure.high}, ({value})))"
+    return f"CAST(CASE WHEN ({value}) IS NULL THEN 0 ELSE {clamped} END AS {width(measure)})"
+
+
+def width(measure: Measure) -> str:
+    """INTEGER where the bounds and zero fit."""
+    if measure.kind == "rows":
+        return "TINYINT"
+    return "INTEGER" if max(-measure.low, measure.high + 1) <= 1 << 31 else "BIGINT"
+
+
+def reference(aggregation: Aggregation, rows: Candidates) -> str:
+    """The whole aggregation: (g, measures ...) for the groups that have a row."""
+    outputs = []
+    for i, measure in enumerate(aggregation.measures):
+        if i in rows.summed:
+            outputs.append(f"SUM(CAST(c{i} AS HUGEINT)) AS m{i}")
+        elif measure.kind == "units" and rows.unit is not None:
+            outputs.append(f"COUNT(DISTINCT u) AS m{i}")
+        else:
+            outputs.append(f"COUNT(*) AS m{i}")
+    kept = rows.sql if rows.unit is None else _kept(aggregation, rows)
+    return f"SELECT {', '.join(['g', *outputs])} FROM ({kept}) GROUP BY g"
+
+
+def _kept(aggregation: Aggregation, rows: Candidates) -> str:
+    """The rows that remain after bounding."""
+    layers = rows.sql
+    split = hashing.words_sql if rows.unit == "BIGINT" else hashing.text_words_sql
+    layers = _layer(layers, **dict(zip(("w0", "w1"), split("u"), strict=True)))
+    starts = {"hg": hashing.start(aggregation.salt, hashing.GROUPS), "hr": hashing.start(aggregation.salt, hashing.ROWS)}
+    for name, state in starts.items():
+        words = ["w0", "w1", "g"]
+        if name == "hr":
+            words += [word for i in rows.summed for word in hashing.words_sql(f"CAST(c{i} AS BIGINT)")]
+        last = str(state)
+        for step, word in enumerate(words):
+            state_name = name if step == len(words) - 1 else f"{name}{step}"
+            layers = _layer(layers, **{state_name: hashing.absorb_sql(last, word)})
+            last = state_name
+    order = ", ".join(["hr", "g", *(f"c{i}" for i in rows.summed)])
+    ranked = f"SELECT *, DENSE_RANK() OVER (PARTITION BY u ORDER BY hg, g) AS rg FROM ({layers})"
+    chosen = f"SELECT * FROM ({ranked}) WHERE rg <= {aggregation.groups_per_unit}"
+    ordered = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY u ORDER BY {order}) AS rr FROM ({chosen})"
+    return f"SELECT * FROM ({ordered}) WHERE rr <= {aggregation.rows_per_unit}"
+
+
+def _layer(sql: str, **columns: str) -> str:
+    made = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
+    return f"SELECT *, {made} FROM ({sql})"

@@ -1,0 +1,134 @@
+"""Where private rows are: open one source in DuckDB so that no other file can be reached.
+
+    "visits.parquet", "part-*.parquet"   Parquet, one file or a pattern
+    "visits.csv", "visits.csv.gz"        CSV with a header line; every field is text, nothing is inferred from rows
+    "hospital.duckdb::visits"            a table of a DuckDB file, or the pair ("hospital.duckdb", "visits")
+    Arrow, pandas, Polars                tables in memory
+
+Once the source is attached the connection loses access to everything outside it, and its settings are locked.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from discreet.data.engines.codes import literal, quoted
+from discreet.errors import DomainError
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import pyarrow
+
+RELATION = "discreet_source"
+
+
+def attach(connection: duckdb.DuckDBPyConnection, source: object) -> str:
+    """Attach a source, shut the rest of the world out, and return the relation to read from."""
+    paths: list[str] = []
+    if isinstance(source, tuple) and len(source) == 2:
+        relation = _database(connection, str(source[0]), str(source[1]))
+    elif isinstance(source, str) and "::" in source:
+        relation = _database(connection, *source.rsplit("::", 1))
+    elif isinstance(source, str):
+        relation, paths = _files(source)
+    else:
+        connection.register(RELATION, arrow(source))
+        relation = RELATION
+    if paths:
+        connection.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return relation
+
+
+def columns(connection: duckdb.DuckDBPyConnection, relation: str) -> dict[str, str]:
+    """The physical types by column name, from the schema alone."""
+    return {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()}
+
+
+def _database(connection: duckdb.DuckDBPyConnection, path: str, table: str) -> str:
+    if not Path(path).is_file():
+        raise DomainError(f"no file {path!r}")
+    connection.execute(f"ATTACH {literal(os.path.abspath(path))} AS discreet_file (TYPE duckdb, READ_ONLY)")
+    return f"discreet_file.{'.'.join(quoted(part) for part in table.split('.'))}"
+
+
+def _files(source: str) -> tuple[str, list[str]]:
+    kind = next((kind for kind in _READERS if source.lower().endswith(kind)), None)
+    if kind is None:
+        known = ", ".join(f"*{ending}" for ending in _READERS)
+        raise DomainError(f"need a source among {known}, 'file.duckdb::table' or a table in memory, got {source!r}")
+    paths = [source] if Path(source).is_file() else sorted(glob.glob(source, recursive=True))
+    paths = [os.path.abspath(path) for path in paths if Path(path).is_file()]
+    if not paths:
+        raise DomainError(f"no file {source!r}")
+    return _READERS[kind](paths), paths
+
+
+def _parquet(paths: list[str]) -> str:
+    return f"read_parquet([{', '.join(map(literal, paths))}], hive_partitioning = false)"
+
+
+def _csv(paths: list[str]) -> str:
+    """Nothing is inferred: the dialect is fixed, the names are those of the header line, every field is text."""
+    with _text(paths[0]) as file:
+        header = next(csv.reader(file), [])
+    if not header:
+        raise DomainError(f"no header line in {paths[0]!r}")
+    fields = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
+    options = (
+        f"columns = {{{fields}}}, auto_detect = false, header = true, delim = ',', quote = '\"', escape = '\"', "
+        "strict_mode = false, null_padding = true, ignore_errors = true, parallel = false"
+    )
+    return f"read_csv([{', '.join(map(literal, paths))}], {options})"
+
+
+def _text(path: str) -> TextIO:
+    if path.lower().endswith(".gz"):
+        return gzip.open(path, "rt", newline="", encoding="utf-8-sig")
+    return open(path, newline="", encoding="utf-8-sig")
+
+
+_READERS = {".parquet": _parquet, ".pq": _parquet, ".csv": _csv, ".csv.gz": _csv}
+
+
+def arrow(source: object) -> pyarrow.Table:
+    """A table in memory as an Arrow table, by its declared types only."""
+    import pyarrow
+
+    match source:
+        case pyarrow.Table():
+            return source
+        case pyarrow.RecordBatch():
+            return pyarrow.Table.from_batches([source])
+    module = type(source).__module__.split(".")[0]
+    if module == "polars" and hasattr(source, "to_arrow"):
+        return source.to_arrow()  # type: ignore[attr-defined]
+    if module == "pandas" and hasattr(source, "columns"):
+        return _pandas(source)  # type: ignore[arg-type]
+    raise DomainError(f"need a file or an Arrow, pandas or Polars table, got {type(source).__name__}")
+
+
+def _pandas(frame: pandas.DataFrame) -> pyarrow.Table:
+    """Columns of Python objects become text, value by value: their types are not inferred from rows."""
+    import pyarrow
+
+    made = {}
+    for name in frame.columns:
+        series = frame[name]
+        if series.dtype == object:
+            values = [None if _absent(value) else str(value) for value in series]
+            made[str(name)] = pyarrow.array(values, type=pyarrow.large_string())
+        else:
+            made[str(name)] = pyarrow.Array.from_pandas(series)
+    return pyarrow.table(made)
+
+
+def _absent(value: object) -> bool:
+    return value is None or value != value or type(value).__name__ in ("NaTType", "NAType")  # noqa: PLR0124 - NaN
