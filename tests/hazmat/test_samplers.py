@@ -209,3 +209,18 @@ def test_a_gaussian_try_kept_at_once_is_kept_rightly(sigma):
     assert all(int(sure[head]) > 2**63 for head in heads)  # and few are left in doubt
     assert len(sure) == len(table.thresholds) + 1
     assert sure[-1] == 0
+
+
+@pytest.mark.parametrize("sigma", [65, 1000, 2**52])
+def test_compiled_and_plain_gaussian_arrays_are_the_same(sigma, monkeypatch):
+    compiled = discrete_gaussian(sigma**2, shape=(100_000,), rng=SeededRandom(3))
+    monkeypatch.setattr(samplers, "COMPILED", 1 << 60)
+
+    assert (compiled == discrete_gaussian(sigma**2, shape=(100_000,), rng=SeededRandom(3))).all()
+
+
+@pytest.mark.parametrize("dropped", [[], [0], [9], [0, 9], [7, 8, 9], [0, 1, 2, 8], list(range(10))], ids=str)
+def test_dropped_tries_leave_all_others_once(dropped):
+    left = samplers._without(np.arange(10), np.array(dropped, dtype=np.int64))
+
+    assert sorted(left) == [i for i in range(10) if i not in dropped]

@@ -1,4 +1,4 @@
-"""The compiled inner loop.  Imported only for long arrays: numba takes a moment to load."""
+"""The compiled inner loops.  Imported only for long arrays: numba takes a moment to load."""
 
 from __future__ import annotations
 
@@ -22,6 +22,21 @@ def _lookup(words, thresholds, guide, shift, found):  # noqa: ANN001, ANN202 - t
     return unclear
 
 
+def _propose(heads, words, sure, bits, values, doubtful):  # noqa: ANN001, ANN202 - typed by the signature below
+    """values[i] = the signed integer at the place that words[i] chooses in block heads[i]; lists the doubtful i."""
+    unsure = 0
+    last = sure.size - 1
+    mask = (1 << bits) - 1
+    for i in range(heads.size):
+        head, word = heads[i], words[i]
+        sign = -(head & 1)
+        size = ((head >> 1) << bits) - sign + (numba.int64(word) & mask)
+        values[i] = (size ^ sign) - sign
+        doubtful[unsure] = i
+        unsure += word >= sure[min(head, last)]
+    return unsure
+
+
 def _compiled(function: Callable[..., int], signature: str) -> Callable[..., int]:
     """Compiled machine code, kept on disk where a folder can be written."""
     try:
@@ -31,3 +46,4 @@ def _compiled(function: Callable[..., int], signature: str) -> Callable[..., int
 
 
 lookup = _compiled(_lookup, "int64(uint64[::1], uint64[::1], int32[::1], uint64, int64[::1])")
+propose = _compiled(_propose, "int64(int64[::1], uint64[::1], uint64[::1], int64, int64[::1], int64[::1])")

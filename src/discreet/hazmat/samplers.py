@@ -22,7 +22,7 @@ from discreet.hazmat.exponent import Bounds, exp_bounds
 from discreet.hazmat.laws import BASE, BASE_BITS, Digit, GaussianBlock, Quotient, SignedQuotient
 from discreet.hazmat.pool import Pool
 from discreet.hazmat.settle import WIDTH, below, settle
-from discreet.hazmat.table import Table
+from discreet.hazmat.table import COMPILED, Table
 from discreet.privacy.number import Number, exact
 
 if TYPE_CHECKING:
@@ -249,17 +249,33 @@ def _gaussian_tries(
     import numpy as np
 
     head = table.lookup(random.words(count), random)
-    sign = -(head & 1)
-    peak = (head >> 1) * block - sign
     if block == 1:
-        return (peak ^ sign) - sign
+        sign = -(head & 1)
+        return ((head >> 1) - sign ^ sign) - sign
     words = random.words(count)  # the low bits are the place in the block, the others decide whether to keep
-    inside = (words & np.uint64(block - 1)).astype(np.int64)
-    kept = words < _surely_kept(variance).take(head, mode="clip")
-    doubtful = np.flatnonzero(~kept)
-    kept[doubtful] = _kept(peak[doubtful], inside[doubtful], words[doubtful], block, variance, random)
-    peak += inside
-    return ((peak ^ sign) - sign)[kept]
+    values, doubtful = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    if count < COMPILED:
+        sign = -(head & 1)
+        inside = (words & np.uint64(block - 1)).astype(np.int64)
+        values = ((head >> 1) * block - sign + inside ^ sign) - sign
+        doubtful = np.flatnonzero(words >= _surely_kept(variance).take(head, mode="clip"))
+    else:
+        from discreet.hazmat.kernels import propose
+
+        unsure = propose(head, words, _surely_kept(variance), block.bit_length() - 1, values, doubtful)
+        doubtful = doubtful[:unsure]
+    dropped = doubtful[~_kept(head[doubtful], words[doubtful], block, variance, random)]
+    return _without(values, dropped)
+
+
+def _without(values: npt.NDArray[np.int64], dropped: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The other values; those at the end fill the gaps, which changes no law, as the kept are independent."""
+    import numpy as np
+
+    size = values.size - dropped.size
+    movers = np.setdiff1d(np.arange(size, values.size), dropped, assume_unique=True)
+    values[dropped[dropped < size]] = values[movers]
+    return values[:size]
 
 
 @lru_cache(maxsize=256)
@@ -275,8 +291,7 @@ def _surely_kept(variance: Fraction) -> npt.NDArray[np.uint64]:
 
 
 def _kept(
-    peak: npt.NDArray[np.int64],
-    inside: npt.NDArray[np.int64],
+    head: npt.NDArray[np.int64],
     words: npt.NDArray[np.uint64],
     block: int,
     variance: Fraction,
@@ -285,6 +300,8 @@ def _kept(
     """Whether each try is kept, where the word is not small enough to be sure."""
     import numpy as np
 
+    peak = (head >> 1) * block + (head & 1)
+    inside = (words & np.uint64(block - 1)).astype(np.int64)
     exponent = inside * (2.0 * peak + inside) * float(1 / (2 * variance))
     gap = np.exp(-exponent) * 2.0**64 - words
     keep = gap > 0
