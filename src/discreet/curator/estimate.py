@@ -47,7 +47,7 @@ def estimate(plan: Plan, aggregate: Aggregate, noisy: Noisy, *, beta: float, cel
     alphas = [plan.releases[i].mechanism.accuracy(share, size=cells) for i in places]
     if len(places) == 1:
         step = plan.releases[places[0]].part.step
-        value = columns[0] if step == 1 and columns[0].dtype != object else columns[0].astype(float) * float(step)
+        value = columns[0] if step == 1 else columns[0].astype(float) * float(step)
         middle = np.asarray(value, dtype=float)
         reach = alphas[0] * float(step)
         return Estimate(np.asarray(value), middle - reach, middle + reach)

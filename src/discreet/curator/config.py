@@ -1,0 +1,137 @@
+"""A curator as a file, `curator.toml`: tables with their declarations, the budget, the ledger.
+
+    ledger = "ledger.db"
+
+    [budget]
+    epsilon = "1"
+    delta = "1e-6"            # or rho = "0.05" alone
+
+    [tables.visits]
+    source = "visits.parquet"
+    unit = "patient"
+    rows_per_unit = 10
+    groups_per_unit = 3
+
+    [tables.visits.columns]
+    age = { type = "integer", low = 0, high = 119 }
+
+Paths are relative to the file.  A bound left blank ("") is refused until somebody who knows fills it in:
+bounds are never read off the data.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.data.domain import Domain
+from discreet.data.table import Table
+from discreet.errors import ParameterError
+from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+
+if TYPE_CHECKING:
+    from discreet.curator.curator import Curator
+
+_TABLE = {"source", "unit", "rows_per_unit", "groups_per_unit", "n", "version", "columns"}
+
+
+def load(path: str | Path) -> Curator:
+    """Open the curator that a file describes."""
+    from discreet.curator.curator import Curator
+
+    file = Path(path)
+    settings = read(file)
+    ledger = str(settings.get("ledger", "ledger.db"))
+    where = ledger if "://" in ledger or ledger == ":memory:" else str(file.parent / ledger)
+    return Curator(tables(settings, file.parent), budget=budget(settings.get("budget")), ledger=where)
+
+
+def read(file: Path) -> dict[str, object]:
+    """The file as a dictionary."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ParameterError(f"no file {file}; make one with: discreet init DATA --unit COLUMN -o {file.name}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(f"{file} is not TOML: {error}") from None
+
+
+def budget(settings: object) -> Guarantee:
+    """The cap: epsilon, epsilon and delta, or rho."""
+    match settings:
+        case {"epsilon": epsilon, "delta": delta, **rest} if not rest:
+            return ApproxDP(epsilon, delta)
+        case {"epsilon": epsilon, **rest} if not rest:
+            return PureDP(epsilon)
+        case {"rho": rho, **rest} if not rest:
+            return ZCDP(rho)
+        case _:
+            raise ParameterError('need [budget] with epsilon and delta, epsilon alone, or rho, for example epsilon = "1"')
+
+
+def tables(settings: Mapping[str, object], folder: Path) -> dict[str, Table]:
+    """The declared tables."""
+    declared = settings.get("tables")
+    if not isinstance(declared, dict) or not declared:
+        raise ParameterError("need at least one [tables.NAME]")
+    return {name: _table(name, entry, folder) for name, entry in declared.items()}
+
+
+def _table(name: str, entry: Mapping[str, object], folder: Path) -> Table:
+    unknown = sorted(set(entry) - _TABLE)
+    if unknown:
+        raise ParameterError(f"[tables.{name}] has no setting {unknown[0]!r}; there are {', '.join(sorted(_TABLE))}")
+    for needed in ("source", "columns"):
+        if needed not in entry:
+            raise ParameterError(f"[tables.{name}] needs {needed}")
+    domain = declaration(name, entry["columns"])
+    source = str(entry["source"])
+    where = source if Path(source).is_absolute() or "://" in source else str(folder / source)
+    rest = {key: entry[key] for key in ("rows_per_unit", "groups_per_unit", "n", "version") if key in entry}
+    unit = entry.get("unit")
+    return Table(where, domain=domain, unit=None if unit is None else str(unit), **rest)  # type: ignore[arg-type]
+
+
+def declaration(name: str, columns: object) -> Domain:
+    """The domain of a table; blank bounds are named, so that they can be filled in."""
+    if not isinstance(columns, dict):
+        raise ParameterError(f"[tables.{name}.columns] needs a line for each column")
+    blank = [f"{column}.{key}" for column, entry in columns.items() for key, value in entry.items() if value in ("", [])]
+    if blank:
+        raise ParameterError(
+            f"[tables.{name}.columns] has blanks to fill in from public knowledge, not from the data: {', '.join(blank)}"
+        )
+    return Domain.from_dict(columns)
+
+
+def write(settings: Mapping[str, object]) -> str:
+    """The settings as TOML text; columns are inline, one a line."""
+    lines = [f"{key} = {_inline(value)}" for key, value in settings.items() if not isinstance(value, dict)]
+    lines += ["", "[budget]", *(f"{k} = {_inline(v)}" for k, v in settings["budget"].items())]  # type: ignore[union-attr]
+    for name, entry in settings["tables"].items():  # type: ignore[union-attr]
+        lines += ["", f"[tables.{_key(name)}]"]
+        lines += [f"{key} = {_inline(value)}" for key, value in entry.items() if key != "columns"]
+        lines += ["", f"[tables.{_key(name)}.columns]"]
+        lines += [f"{_key(column)} = {_inline(declared)}" for column, declared in entry["columns"].items()]
+    return "\n".join(lines) + "\n"
+
+
+def _key(name: str) -> str:
+    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else json.dumps(name)
+
+
+def _inline(value: object) -> str:
+    match value:
+        case dict():
+            return "{ " + ", ".join(f"{_key(key)} = {_inline(item)}" for key, item in value.items()) + " }"
+        case list() | tuple():
+            return "[" + ", ".join(map(_inline, value)) + "]"
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return str(value)
+        case _:
+            return json.dumps(str(value), ensure_ascii=False)
