@@ -1,0 +1,191 @@
+"""discreet.ledger under concurrency: the cap is exact for any number of threads and processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import BudgetExhausted, LedgerError
+from discreet.ledger import Ledger
+from discreet.privacy.event import PureEvent
+from discreet.privacy.guarantee import PureDP
+from tests.scale import counts
+
+WORKERS = Path(__file__).with_name("workers.py")
+PRICE = PureEvent(epsilon="3/100")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "ledger.db"
+
+
+def _opened(path, cap) -> Ledger:
+    ledger = Ledger.open(path)
+    ledger.register(unit="patient", cap=PureDP(cap))
+    return ledger
+
+
+def _start(*arguments) -> subprocess.Popen:
+    command = [sys.executable, str(WORKERS), *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _begin(running) -> None:
+    """Let all of them begin once all of them are ready."""
+    assert [process.stdout.readline() for process in running] == ["ready\n"] * len(running)
+    for process in running:
+        process.stdin.write("begin\n")
+        process.stdin.flush()
+
+
+def _gather(running) -> list[int]:
+    outputs = [process.communicate(timeout=600)[0] for process in running]
+    assert [process.returncode for process in running] == [0] * len(running)
+    return [json.loads(output) for output in outputs]
+
+
+def test_many_processes_and_threads_are_granted_exactly_what_the_cap_holds(path, record_property):
+    """64 clients in 4 processes at full counts, and a reader that looks all the while."""
+    threads, attempts = counts(quick=3, full=16), counts(quick=30, full=1563)
+    cap = Fraction(4 * threads * attempts, 2) * Fraction(3, 100) + Fraction(1, 100)
+    ledger = _opened(path, cap)
+    running = [_start("spend", path, threads, attempts) for _ in range(4)]
+    _begin(running)
+    while any(process.poll() is None for process in running):
+        assert ledger.budget("patient").balance.spent.epsilon <= cap
+        threading.Event().wait(0.05)
+    granted = sum(_gather(running))
+    record_property("attempts", 4 * threads * attempts)
+    record_property("granted", granted)
+    ledger.verify()
+
+    assert granted == cap // Fraction(3, 100) == 2 * threads * attempts
+    assert ledger.budget("patient").balance.spent.epsilon == granted * Fraction(3, 100)
+    ledger.close()
+
+
+def test_the_twin_that_checks_and_then_acts_is_caught(path):
+    """The same count, on a ledger that looks first and spends later."""
+    ledger = _opened(path, Fraction(3))
+    running = [_start("race", path, 200) for _ in range(4)]
+    _begin(running)
+    granted = sum(_gather(running))
+    spent = ledger.budget("patient").balance.spent.epsilon
+    ledger.close()
+
+    assert granted > 100
+    assert spent > 3
+
+
+@pytest.mark.parametrize("target", ["file", ":memory:"])
+def test_threads_of_one_ledger_are_granted_exactly_what_the_cap_holds(path, target):
+    ledger = _opened(path if target == "file" else target, Fraction("1.01"))
+
+    def attempt(_):
+        try:
+            return ledger.spend(PRICE, unit="patient", tables=["visits"]).id
+        except BudgetExhausted:
+            return None
+
+    with ThreadPoolExecutor(16) as pool:
+        granted = [number for number in pool.map(attempt, range(100)) if number is not None]
+    ledger.verify()
+    ledger.close()
+
+    assert len(granted) == len(set(granted)) == 33
+
+
+def test_one_key_in_many_threads_is_one_spend(path, record_property):
+    attempts = counts(quick=200, full=10_000)
+    ledger = _opened(path, 1)
+
+    def attempt(i):
+        return ledger.spend(PRICE, unit="patient", tables=["visits"], key=f"k{i % 5}", analyst="ada")
+
+    with ThreadPoolExecutor(16) as pool:
+        receipts = list(pool.map(attempt, range(attempts)))
+    record_property("duplicates", attempts)
+
+    assert sum(not receipt.replayed for receipt in receipts) == 5
+    assert len({receipt.id for receipt in receipts}) == 5
+    assert ledger.budget("patient").balance.spent.epsilon == Fraction(15, 100)
+    ledger.close()
+
+
+def test_several_processes_may_create_the_same_ledger_at_once(path):
+    program = f"from discreet.ledger import Ledger; print(Ledger.open({str(path)!r}).anchor().hash)"
+    running = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    hashes = {process.communicate(timeout=120)[0] for process in running}
+
+    assert len(hashes) == 1
+    assert [file.name for file in path.parent.iterdir() if file.name.startswith(".")] == []
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # no thread of ours is running
+def test_a_ledger_goes_on_in_both_processes_after_a_fork(path):
+    """No connection is open during the fork, so that both sides lock as strangers do."""
+    ledger = _opened(path, 3)
+    ledger.spend(PRICE, unit="patient", tables=["visits"])
+    children = []
+    for _ in range(3):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                for _ in range(20):
+                    ledger.spend(PRICE, unit="patient", tables=["visits"])
+                code = 0
+            finally:
+                os._exit(code)
+        children.append(child)
+    for _ in range(20):
+        ledger.spend(PRICE, unit="patient", tables=["visits"])
+    codes = [os.waitpid(child, 0)[1] for child in children]
+    ledger.verify()
+
+    assert codes == [0, 0, 0]
+    assert ledger.budget("patient").balance.spent.epsilon == 81 * Fraction(3, 100)
+    ledger.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # no thread of ours is running
+def test_a_ledger_in_memory_does_not_survive_a_fork():
+    """Its copy would pay a second time from the same budget."""
+    ledger = _opened(":memory:", 1)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            ledger.spend(PRICE, unit="patient", tables=["visits"])
+        except LedgerError:
+            code = 0
+        finally:
+            os._exit(code)
+
+    assert os.waitpid(child, 0)[1] == 0
+    ledger.spend(PRICE, unit="patient", tables=["visits"])
+    ledger.close()
+
+
+def test_a_writer_that_waits_too_long_fails_closed_and_may_try_again(path, monkeypatch):
+    from discreet.ledger import sqlite
+
+    monkeypatch.setattr(sqlite, "PATIENCE", 0.05)
+    first, second = _opened(path, 1), Ledger.open(path)
+    with first._store.writing() as transaction:
+        transaction.last()
+        with pytest.raises(LedgerError, match="busy; nothing was spent"):
+            second.spend(PRICE, unit="patient", tables=["visits"])
+
+    assert second.spend(PRICE, unit="patient", tables=["visits"]).id == 2
+    first.close()
+    second.close()
