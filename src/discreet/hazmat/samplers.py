@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Bools = npt.NDArray[np.bool_]
 
-CHUNK = 1 << 16  # draws at a time: the working arrays stay in cache
+CHUNK = 1 << 17  # draws at a time: the working arrays stay in cache, and calls are few
 ARRAY_SCALE = 1 << 52  # a larger scale could leave the 64-bit range with more than e^-2047 probability
 
 
