@@ -17,7 +17,7 @@ from discreet.privacy import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, conver
 from discreet.privacy.number import exact
 from tests.scale import counts
 
-COUNT = counts(quick=60, full=5000)
+COUNT = counts(quick=60, full=1000)
 DIGITS = 60
 
 epsilons = st.one_of(

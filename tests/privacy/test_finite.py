@@ -20,7 +20,7 @@ from discreet.privacy.sensitivity import local
 from tests.privacy.election import CANDIDATES, election, plurality
 from tests.scale import counts
 
-COUNT = counts(quick=60, full=3000)
+COUNT = counts(quick=60, full=1000)
 COIN = {0: {0: Fraction(3, 4), 1: Fraction(1, 4)}, 1: {0: Fraction(1, 4), 1: Fraction(3, 4)}}
 
 
@@ -389,6 +389,34 @@ def test_ties_and_near_ties_are_settled_exactly():
 
     assert mechanism.ratio() == (third + 2 * step) / third
     assert exact(mechanism.delta(0)) == 2 * step
+
+
+def test_a_ratio_hidden_by_rounding_is_found():
+    """Fifty outputs whose ratios 2 (1 + y 10^-18) all look like 2 give or take a rounding: the last is the largest."""
+    rng = np.random.default_rng(5)
+    weights = [int(w) for w in rng.integers(10**14, 10**15, size=50)]
+    q = {y: Fraction(w, 4 * sum(weights)) for y, w in enumerate(weights)}
+    p = {y: 2 * mass * (1 + Fraction(y, 10**18)) for y, mass in q.items()}
+    table = {name: law | {"rest": 1 - sum(law.values())} for name, law in (("x", p), ("x'", q))}
+    mechanism = FiniteMechanism(table, neighbours=[("x", "x'")])
+
+    assert mechanism.ratio() == 2 + Fraction(2 * 49, 10**18)
+    assert mechanism.witness().event == {49}
+
+
+@pytest.mark.parametrize("largest", range(20))
+def test_an_excess_hidden_by_rounding_is_found(largest):
+    """Twenty pairs whose excesses agree to 17 digits: floating point puts one of them first at random."""
+    rng = np.random.default_rng(6)
+    table = {}
+    for k in range(20):
+        base = Fraction(int(rng.integers(10**14, 10**15)), 10**16)
+        moved = base + Fraction(1, 3) + Fraction(k == largest, 10**18)
+        table |= {(k, side): {0: mass, 1: 1 - mass} for side, mass in enumerate((base, moved))}
+    mechanism = FiniteMechanism(table, neighbours=[((k, 0), (k, 1)) for k in range(20)])
+
+    assert exact(mechanism.delta(0)) == Fraction(1, 3) + Fraction(1, 10**18)
+    assert {k for k, _ in mechanism.witness(0).inputs} == {largest}
 
 
 @settings(max_examples=COUNT)
