@@ -9,14 +9,28 @@ from typing import Any
 import numpy as np
 
 from discreet import mechanisms
-from discreet.mechanisms import Exponential, Laplace, NoisyMax, NumericSparse, PermuteAndFlip, SparseVector
+from discreet.hazmat.lattice import Lattice
+from discreet.mechanisms import (
+    BoundedLaplace,
+    Exponential,
+    Gaussian,
+    Laplace,
+    NoisyMax,
+    NumericSparse,
+    OnLattice,
+    PermuteAndFlip,
+    RandomizedResponse,
+    SparseVector,
+    Staircase,
+    TruncatedLaplace,
+)
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.neighbours import AddRemove
 
 
 @dataclass(frozen=True)
 class Rows:
-    """An additive mechanism on a vector, many times in one call: its noise is independent over all entries."""
+    """An additive mechanism on a number or a vector, many times in one call: its entries are independent."""
 
     mechanism: Any
 
@@ -24,7 +38,8 @@ class Rows:
         return self.mechanism(np.asarray(value), rng=rng)
 
     def releases(self, value, count, *, rng=None):
-        return self.mechanism(np.tile(np.asarray(value), (count, 1)), rng=rng)
+        copies = np.full(count, value) if np.ndim(value) == 0 else np.tile(np.asarray(value), (count, 1))
+        return self.mechanism(copies, rng=rng)
 
     def privacy(self) -> Guarantee:
         return self.mechanism.privacy()
@@ -54,7 +69,7 @@ def laplace(epsilon: float) -> Iterator[Case]:
     yield Case(one, (0, 1), tight(epsilon))
     yield Case(one, (10**9, 10**9 - 1), tight(epsilon))
     yield Case(three, (-1, 2), tight(epsilon))
-    yield Case(Rows(three), ((0, 0, 0), (1, -1, 1)), 0.8 if epsilon >= 0.5 else 0.1)
+    yield Case(Rows(three), ((0, 0, 0), (1, -1, 1)), 0.8 if epsilon >= 0.5 else 0.0)
 
 
 def selections(make: Callable[..., Any]) -> Callable[[float], Iterator[Case]]:
@@ -82,6 +97,55 @@ def sparse_vector(epsilon: float) -> Iterator[Case]:
         yield Case(rising, ((0,) * 8, (1,) * 8))
 
 
+def randomized_response(epsilon: float) -> Iterator[Case]:
+    yield Case(RandomizedResponse(epsilon=epsilon), (0, 1), tight(epsilon))
+    yield Case(RandomizedResponse(epsilon=epsilon), (1, 0), tight(epsilon))
+    yield Case(RandomizedResponse(epsilon=epsilon, categories=4), (0, 3), 0.9 if epsilon >= 0.5 else 0.8)
+    yield Case(RandomizedResponse.with_truth_probability("3/4"), (0, 1), 0.95)
+
+
+def gaussian(epsilon: float) -> Iterator[Case]:
+    """Audited at a delta that a million samples can see."""
+    for delta in (0.1, 0.01):
+        noisy = Gaussian(epsilon=epsilon, delta=delta, sensitivity=1)
+        yield Case(noisy, (0, 1), 0.5 if epsilon >= 0.5 else 0.0, delta)
+    yield Case(Gaussian(epsilon=epsilon, delta=1e-6, sensitivity=1), (10**9, 10**9 - 1), 0.0, 1e-6)
+    yield Case(Rows(Gaussian.with_sigma(4 / epsilon, sensitivity=2)), ((0, 0, 0, 0), (1, -1, 1, 1)), 0.0, 0.01)
+
+
+def staircase(epsilon: float) -> Iterator[Case]:
+    yield Case(Staircase(epsilon=epsilon, sensitivity=1), (0, 1), tight(epsilon))
+    yield Case(Staircase(epsilon=epsilon, sensitivity=10), (0, 10), tight(epsilon))
+    yield Case(Staircase(epsilon=epsilon, sensitivity=10, objective="magnitude"), (3, -7), tight(epsilon))
+    yield Case(Staircase(epsilon=epsilon, sensitivity=10), (0, 1))
+
+
+def bounded_laplace(epsilon: float) -> Iterator[Case]:
+    share = 0.7 if epsilon >= 0.5 else 0.5
+    bounded, wide = (BoundedLaplace(epsilon=epsilon, sensitivity=s, lower=-5, upper=5) for s in (1, 3))
+    yield Case(bounded, (-5, -4), share)
+    yield Case(bounded, (5, 4), share)
+    yield Case(bounded, (0, 1))
+    yield Case(wide, (-5, -2), share)
+
+
+def truncated_laplace(epsilon: float) -> Iterator[Case]:
+    for delta in (0.05, 1e-6):
+        truncated = TruncatedLaplace(epsilon=epsilon, delta=delta, sensitivity=1)
+        own = float(truncated.privacy().delta)
+        yield Case(truncated, (0, 1), 0.5 if epsilon >= 0.5 else 0.0, own)
+        yield Case(truncated, (7, 6), 0.5 if epsilon >= 0.5 else 0.0, own)
+
+
+def on_lattice(epsilon: float) -> Iterator[Case]:
+    cents = Lattice("0.01")
+    real = Rows(OnLattice(mechanism=Laplace(epsilon=epsilon, sensitivity=cents.sensitivity(1)), lattice=cents))
+    yield Case(real, (0.0, 1.0), tight(epsilon))
+    yield Case(real, (-0.5, 0.5), tight(epsilon))
+    yield Case(real, (1.0, float(np.nextafter(1.0, 2.0))))  # one bit apart: the same lattice point
+    yield Case(real, (2.0**20, 2.0**20 + 1), tight(epsilon))
+
+
 def numeric_sparse(epsilon: float) -> Iterator[Case]:
     sparse = SparseVector(epsilon=epsilon / 2, sensitivity=1, threshold=0, count=1)
     numeric = NumericSparse(above=sparse, answers=Laplace(epsilon=epsilon / 2, sensitivity=1))
@@ -97,6 +161,12 @@ CASES: dict[str, Callable[[float], Iterator[Case]]] = {
     "NoisyMax, gumbel": selections(lambda **p: NoisyMax(sensitivity=1, noise="gumbel", **p)),
     "SparseVector": sparse_vector,
     "NumericSparse": numeric_sparse,
+    "RandomizedResponse": randomized_response,
+    "Gaussian": gaussian,
+    "Staircase": staircase,
+    "BoundedLaplace": bounded_laplace,
+    "TruncatedLaplace": truncated_laplace,
+    "OnLattice": on_lattice,
 }
 
 

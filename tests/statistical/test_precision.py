@@ -14,8 +14,8 @@ import pytest
 from discreet.attacks import audit
 from discreet.attacks.broken import FloatAfterExact, FloatLaplace
 from discreet.hazmat.entropy import SeededRandom
-from discreet.mechanisms import Laplace
-from discreet.privacy.guarantee import Guarantee, PureDP
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.privacy.guarantee import ZCDP, Guarantee, PureDP
 from tests.scale import counts
 
 EXPONENTS = [round(-40 + 80 * i / 23) for i in range(24)]
@@ -62,12 +62,35 @@ def test_low_bits_of_laplace_noise_tell_no_more_than_epsilon(exponent):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("exponent", EXPONENTS)
+def test_low_bits_of_gaussian_noise_tell_no_more_than_its_claim(exponent):
+    """1/2-zCDP, audited at delta = 0.01."""
+    published = Published(Gaussian.with_sigma(STEPS, sensitivity=STEPS), 2.0**exponent)
+    found = [audit(published, pair, SAMPLES, delta=0.01, rng=SeededRandom(exponent)) for pair in pairs(2.0**exponent)]
+
+    assert not any(one.violates(ZCDP(0.5)) for one in found)
+    assert found[1].epsilon == 0.0
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("exponent", EXPONENTS)
 def test_the_naive_twin_is_caught_at_every_scale(exponent):
     twin = FloatLaplace(scale=2.0**exponent, pair=pairs(2.0**exponent)[0])
     found = audit(twin, twin.worst, 20_000, rng=SeededRandom(exponent))
 
     assert found.violates(PureDP(1))
     assert found.hits[1] == 0  # outputs that the other neighbour never produces
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_the_naive_gaussian_twin_is_caught_at_every_scale(exponent):
+    def gaussian(value, *, rng=None):
+        return value + np.random.Generator(np.random.PCG64(rng.bits(64))).normal(0, 2.0**exponent, np.shape(value))
+
+    found = audit(gaussian, (0.0, 2.0**exponent), 20_000, batched=True, delta=0.01, rng=SeededRandom(exponent))
+
+    assert found.violates(ZCDP(0.5))
+    assert found.hits[1] == 0
 
 
 @pytest.mark.statistical

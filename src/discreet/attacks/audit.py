@@ -160,13 +160,25 @@ def _numbers(sides: Sequence[Array | list[object]]) -> list[Array] | None:
     import numpy as np
 
     try:
-        arrays = [np.asarray(side) for side in sides]
+        arrays = [_narrow(np.asarray(side)) for side in sides]
     except ValueError:  # ragged
         return None
     if any(a.dtype.kind not in "biuf" for a in arrays) or arrays[0].shape[1:] != arrays[1].shape[1:]:
         return None
     signed = [a.astype(np.int64) if a.dtype.kind in "bu" else a for a in arrays]
     return [a.reshape(len(a), -1) if a.ndim > 1 else a for a in signed]
+
+
+def _narrow(outputs: Array) -> Array:
+    """Python integers as 64-bit ones where they fit; anything else as it is."""
+    import numpy as np
+
+    if outputs.dtype != object or not all(type(y) is int for y in outputs.flat):
+        return outputs
+    try:
+        return outputs.astype(np.int64)
+    except OverflowError:
+        return outputs
 
 
 def numbered(sides: Sequence[Array | list[object]], seen: int) -> list[Array]:
