@@ -15,7 +15,7 @@ from discreet.composition.optimal import _transformed
 from discreet.composition.transform import Law, least_epsilon, split
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.privacy import ApproxDP, PureDP
-from discreet.privacy.event import GaussianEvent
+from discreet.privacy.event import GaussianEvent, PureEvent, RepeatedEvent
 from tests.composition.oracle import binomial_delta, product_delta, response, responses_delta
 
 fractions = st.fractions(min_value=Fraction(1, 20), max_value=3, max_denominator=20)
@@ -81,6 +81,13 @@ def test_the_transform_agrees_with_the_closed_form_for_a_million_mechanisms():
     found = _transformed({Fraction(1, 1000): 999_999, Fraction(1001, 10**6): 1}, 1e-6)
 
     assert exact <= found <= exact * 1.0001
+
+
+def test_a_thousand_million_mechanisms_are_not_enumerated():
+    """The normal limit from below, two percent from above; nothing of that size is allocated."""
+    found = float(optimal([RepeatedEvent(event=PureEvent(epsilon="0.00001"), count=10**9)], 1e-6).epsilon)
+
+    assert 1.3675 < found < 1.3675 * 1.02
 
 
 def test_many_different_epsilons_lie_between_those_of_their_bounds():

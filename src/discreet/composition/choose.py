@@ -3,6 +3,7 @@
 Each composition function returns a valid guarantee, so the least of them is one; so is
 any noise at which one of them meets the target.  `calibrate` bisects and returns the
 last noise that was checked to be private, never the midpoint of a bracket.
+Proof: docs/theory/accounting.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Curves of a composition as arrays, and as CSV: the privacy profile, the loss distribution, the Renyi curve."""
+"""Curves of a composition as arrays, and as CSV: the privacy profile, the loss distribution, the Renyi curve.
+
+What they are and how they compose: docs/theory/accounting.md.
+"""
 
 from __future__ import annotations
 

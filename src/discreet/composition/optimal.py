@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from discreet.composition.price import Item, gather
 from discreet.composition.theorems import pure_parts
-from discreet.composition.transform import UNIT, Law, least_epsilon, split
+from discreet.composition.transform import LONGEST, UNIT, Law, least_epsilon, split
 from discreet.errors import require
 from discreet.privacy.guarantee import ApproxDP
 from discreet.privacy.number import Number, down, exact, up
@@ -80,8 +80,8 @@ def _least(epsilons: Mapping[Fraction, int], delta: Fraction) -> Fraction:
     target = down(delta)
     if target <= 0 or not positive:
         return total
-    combinations = math.prod(min(count + 1, ENUMERATED) for count in positive.values())
-    if len(positive) == 1 or combinations <= ENUMERATED:
+    combinations = math.prod(min(count, ENUMERATED) + 1 for count in positive.values())
+    if combinations <= ENUMERATED or (len(positive) == 1 and max(positive.values()) <= LONGEST):
         found = _enumerated(positive, target)
     else:
         found = _transformed(positive, target)
@@ -142,6 +142,7 @@ def _transformed(epsilons: Mapping[Fraction, int], delta: float) -> float:
     count = sum(epsilons.values())
     square = sum(float(epsilon) ** 2 * number for epsilon, number in epsilons.items())
     step = min(0.02 * math.sqrt(square / count), math.sqrt(square) / 4000)
+    step = max(step, 48 * math.sqrt(square) / LONGEST)
     cells = 24 * math.sqrt(square) / step
     laws: list[tuple[Law, int]] = []
     for epsilon, number in _grouped(epsilons, max(64, min(512, int(2**26 / cells)))).items():
