@@ -7,6 +7,7 @@ again for free: other error bars, sorting, differences, plots.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,6 +22,7 @@ from discreet.privacy.number import exact
 from discreet.queries.query import Aggregate, Output
 
 if TYPE_CHECKING:
+    import altair as alt
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
@@ -149,6 +151,60 @@ class Answer:
             f"Differentially private for one {unit} of {query.table!r} added or removed: {self.plan.budget}."
             f" Discrete {' and '.join(kinds)} noise; discreet {__version__}. Question: {query}"
         )
+
+    def plot(self, *, beta: float | None = None) -> alt.Chart | alt.VConcatChart:
+        """A picture: bars with error bars, a line or a heat map, as the shape suggests."""
+        from discreet.curator.picture import plot
+
+        return plot(self, beta=beta)
+
+    def difference(self, name: str, left: int, right: int, *, beta: float | None = None) -> tuple[float, float, float]:
+        """left - right of two rows of the answer, with an interval that holds with probability 1 - beta."""
+        (a, low_a, high_a), (b, low_b, high_b) = (self._cell(name, row, beta) for row in (left, right))
+        return a - b, low_a - high_b, high_a - low_b
+
+    def ratio(self, name: str, left: int, right: int, *, beta: float | None = None) -> tuple[float, float, float]:
+        """left / right of two rows of the answer, with an interval; unbounded where the divisor may be zero."""
+        (a, low_a, high_a), (b, low_b, high_b) = (self._cell(name, row, beta) for row in (left, right))
+        if low_b <= 0 <= high_b:
+            return (a / b if b else math.nan), -math.inf, math.inf
+        corners = [x / y for x in (low_a, high_a) for y in (low_b, high_b)]
+        return a / b, min(corners), max(corners)
+
+    def _cell(self, name: str, row: int, beta: float | None) -> tuple[float, float, float]:
+        """One value with its interval at beta / 2: two of them hold together with probability 1 - beta."""
+        require(-len(self._rows) <= row < len(self._rows), "a row of the answer", row=row)
+        found = self.estimate(name, beta=(self.beta if beta is None else beta) / 2)
+        i = self._rows[row]
+        return float(found.value[i]), float(found.low[i]), float(found.high[i])
+
+    def to_dict(self) -> dict[str, object]:
+        """Rows with intervals, price, receipt and statement, JSON-ready."""
+        return {
+            "rows": self.errors().to_pylist(),
+            "beta": self.beta,
+            "cost": str(self.cost),
+            "receipt": {"id": self.receipt.id, "hash": self.receipt.hash, "replayed": self.receipt.replayed},
+            "statement": self.statement,
+        }
+
+    def __str__(self) -> str:
+        from discreet.curator.show import caption, cells
+
+        names, body = cells(self)
+        widths = [max(map(len, column)) for column in zip(names, *body, strict=True)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in [names, *body]]
+        return "\n".join([*(line.rstrip() for line in lines), caption(self)])
+
+    def __rich__(self) -> object:
+        from discreet.curator.show import rich_table
+
+        return rich_table(self)
+
+    def _repr_html_(self) -> str:
+        from discreet.curator.show import html
+
+        return html(self)
 
     def to_bytes(self) -> bytes:
         """The released integers, for the ledger: the same question gets the same bytes again."""
