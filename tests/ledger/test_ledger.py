@@ -265,8 +265,9 @@ def test_the_same_key_with_another_request_is_refused_and_free(ledger, other):
     _spend(ledger, key="k", query="SELECT 1", version="1")
     before = ledger.anchor()
 
-    with pytest.raises(LedgerError, match="used for another request"):
-        _spend(ledger, **{"key": "k", "query": "SELECT 1", "version": "1"} | other)
+    for fresh in (False, True):
+        with pytest.raises(LedgerError, match="used for another request"):
+            _spend(ledger, **{"key": "k", "query": "SELECT 1", "version": "1", "fresh": fresh} | other)
     assert ledger.anchor() == before
 
 

@@ -20,6 +20,7 @@ from tests.scale import FULL, counts
 ITEM = LaplaceEvent(scale=10, sensitivity=1)
 FEW, MANY = 1000, counts(quick=20_000, full=1_000_000)
 SPENDS = counts(quick=200, full=1000)
+CLOCK = time.perf_counter if FULL else time.thread_time  # others may be using the machine: quick runs count work
 
 
 def _spend(ledger, key):
@@ -67,9 +68,9 @@ def _times(ledgers) -> list[list[float]]:
     found = [[] for _ in ledgers]
     for i in range(SPENDS):
         for ledger, times in zip(ledgers, found, strict=True):
-            began = time.perf_counter()
+            began = CLOCK()
             _spend(ledger, f"timed {time.time_ns()} {i}")
-            times.append(time.perf_counter() - began)
+            times.append(CLOCK() - began)
     return found
 
 

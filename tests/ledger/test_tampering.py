@@ -302,7 +302,7 @@ def test_a_second_server_on_a_copy_is_refused_with_the_anchor(original, copy):
 
 
 def test_a_clock_that_goes_back_changes_no_order_and_no_total(copy, monkeypatch):
-    monkeypatch.setattr(ledger, "_now", lambda: "1970-01-01T00:00:00.000000Z")
+    monkeypatch.setattr(ledger, "now", lambda: "1970-01-01T00:00:00.000000Z")
     with Ledger.open(copy) as book:
         before = book.budget("patient").balance.spent.epsilon
         receipt = _spend(book)

@@ -7,4 +7,4 @@ from discreet.ledger.chain import Anchor as Anchor
 from discreet.ledger.chain import Entry as Entry
 from discreet.ledger.ledger import Budget as Budget
 from discreet.ledger.ledger import Ledger as Ledger
-from discreet.ledger.ledger import Receipt as Receipt
+from discreet.ledger.request import Receipt as Receipt

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from discreet.errors import LedgerError
 
+FORMAT = 1  # of what is written; a reader refuses a later one
 START = "0" * 64  # the hash before the first entry
 
 

@@ -10,47 +10,23 @@ What is proven, and from which assumptions: docs/theory/ledger.md.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
-from discreet.composition.price import Item, Price, gather, price
-from discreet.errors import LedgerError, UnsupportedError, require
-from discreet.ledger.amount import read, settled, write
+from discreet.composition.price import Item, Price
+from discreet.errors import LedgerError, require
+from discreet.ledger.amount import read
 from discreet.ledger.book import Account, Balance, Book, capped, write_limits
-from discreet.ledger.chain import Anchor, Entry, digest, link
-from discreet.privacy.event import Event
+from discreet.ledger.chain import FORMAT, Anchor, Entry, digest, link
+from discreet.ledger.request import Receipt, checked_name, now, receipt_of, replayed, requested, same_relation
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.neighbours import AddRemove
 
 if TYPE_CHECKING:
-    from discreet.ledger.store import Store, Transaction
-
-FORMAT = 1  # written in the first entry
-LONGEST_NAME = 500  # characters of a name or a key
-_UNSTORABLE = re.compile("[\\0\\ud800-\\udfff]")
-_REQUEST = ("unit", "tables", "analyst", "query", "version", "price", "event")  # what a key stands for
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Receipt:
-    """Proof of a spend: the number, time and hash of its entry.
-
-    `replayed` is True when an earlier call with the same key paid.  Its answer may be
-    recalled; running the mechanism again would be a second release and needs a spend of its own (`fresh=True`).
-    """
-
-    id: int
-    time: str
-    price: Price
-    hash: str
-    key: str | None = None
-    replayed: bool = False
+    from discreet.ledger.store import Store
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +79,7 @@ class Ledger:
         """
         from discreet.ledger.store import connect
 
-        first = link(None, kind="genesis", time=_now(), format=FORMAT, ledger=uuid4().hex, testing=testing)
+        first = link(None, kind="genesis", time=now(), format=FORMAT, ledger=uuid4().hex, testing=testing)
         ledger = cls(connect(str(target), create=create, first=first))
         if testing and not ledger.testing:
             ledger.close()
@@ -118,20 +94,20 @@ class Ledger:
 
     def register(self, *, unit: str, cap: Guarantee) -> None:
         """Promise a cap for a privacy unit.  The same promise again changes nothing; another one is refused."""
-        self._cap(Account(_name("unit", unit), "unit", unit), cap)
+        self._cap(Account(checked_name("unit", unit), "unit", unit), cap)
 
     def sub_cap(self, table: str, cap: Guarantee, *, unit: str | None = None) -> None:
         """Cap one table inside its unit; a later call replaces the cap and keeps what was spent."""
-        self._cap(Account(self._only(unit), "table", _name("table", table)), cap)
+        self._cap(Account(self._only(unit), "table", checked_name("table", table)), cap)
 
     def allot(self, analyst: str, cap: Guarantee, *, unit: str | None = None) -> None:
         """Cap one analyst inside a unit; a later call replaces the cap and keeps what was spent."""
-        self._cap(Account(self._only(unit), "analyst", _name("analyst", analyst)), cap)
+        self._cap(Account(self._only(unit), "analyst", checked_name("analyst", analyst)), cap)
 
     def _only(self, unit: str | None) -> str:
         """The unit that is meant: it need not be named if there is only one."""
         if unit is not None:
-            return _name("unit", unit)
+            return checked_name("unit", unit)
         units = self.units()
         require(len(units) == 1, "the name of the unit, as there is not exactly one", units=units)
         return units[0]
@@ -147,7 +123,7 @@ class Ledger:
                 return
             balance = Book(dict(known)).set_cap(account, new)
             fields = {"unit": account.unit, "scope": account.scope, "name": account.name}
-            transaction.append(link(last, kind="cap", time=_now(), **fields, **write_limits(new)))
+            transaction.append(link(last, kind="cap", time=now(), **fields, **write_limits(new)))
             transaction.save({account: balance}, known=known)
 
     def spend(
@@ -168,58 +144,26 @@ class Ledger:
         The entry is on the disk when this returns.  A `key` belongs to the analyst: the same
         key with the same request gives back the first receipt, free, unless `fresh` asks to pay again.
         """
-        request = self._request(item, unit=unit, tables=tables, analyst=analyst, query=query, version=version)
-        require(key is None or 0 < len(key) <= LONGEST_NAME, f"a key of 1 to {LONGEST_NAME} characters", key=key)
+        request = requested(item, unit=unit, tables=tables, analyst=analyst, query=query, version=version)
+        if key is not None:
+            checked_name("key", key)
         if not secure and not self.testing:
             raise LedgerError("the release would be drawn from a predictable source; only a testing ledger pays for it")
         cost = read(request["price"])
         names: list[str] = request["tables"]  # type: ignore[assignment]
         with self._store.writing() as transaction:
             last = transaction.last()
-            earlier = None if key is None or fresh else transaction.latest(analyst, key)
-            if earlier is not None:
-                return _replayed(earlier, request)
+            earlier = None if key is None else transaction.latest(analyst, key)
+            first = None if earlier is None else replayed(earlier, request)
+            if first is not None and not fresh:
+                return first
             known = transaction.balances(unit, names, analyst)
-            self._relation(item, known.get(Account(unit, "unit", unit)))
+            same_relation(item, known.get(Account(unit, "unit", unit), Balance()).cap)
             after = Book(dict(known)).charge(unit, names, analyst, cost)
-            entry = link(last, kind="spend", time=_now(), key=key, secure=secure, **request)
+            entry = link(last, kind="spend", time=now(), key=key, secure=secure, **request)
             transaction.append(entry, analyst=analyst, key=key)
             transaction.save(after, known=known)
-        return _receipt(entry)
-
-    def _request(
-        self,
-        item: Price | Item,
-        *,
-        unit: str,
-        tables: Iterable[str],
-        analyst: str | None,
-        query: str,
-        version: str | None,
-    ) -> dict[str, object]:
-        """Everything that is asked for, checked and in its canonical form."""
-        require(not isinstance(tables, str), "a list of tables", tables=tables)
-        names = sorted({_name("table", table) for table in tables})
-        cost = settled(item if isinstance(item, Price) else price(item))
-        event = item.to_dict() if isinstance(item, Event) else None
-        return {
-            "unit": _name("unit", unit),
-            "tables": names,
-            "analyst": None if analyst is None else _name("analyst", analyst),
-            "query": _text("query", query),
-            "version": None if version is None else _text("version", version),
-            "price": write(cost),
-            "event": event,
-        }
-
-    def _relation(self, item: Price | Item, balance: Balance | None) -> None:
-        """A cap without a relation means adding or removing one unit; relations are never mixed."""
-        relation = None if isinstance(item, Price) else gather([item]).relation
-        promised = AddRemove if balance is None or balance.cap is None else balance.cap.neighbours or AddRemove
-        if relation is not None and relation is not promised:
-            raise UnsupportedError(
-                f"the cap holds under {promised.__name__}, and the mechanism under {relation.__name__}"
-            )
+        return receipt_of(entry)
 
     def store(self, receipt: Receipt, answer: bytes) -> None:
         """Keep the answer that a receipt paid for, durably, before it is handed out."""
@@ -236,7 +180,7 @@ class Ledger:
                 return
             if stored is not None:
                 raise LedgerError(f"receipt {receipt.id} has an answer already; a second draw is a second release")
-            entry = link(last, kind="answer", time=_now(), of=receipt.id, digest=digest(answer), size=len(answer))
+            entry = link(last, kind="answer", time=now(), of=receipt.id, digest=digest(answer), size=len(answer))
             transaction.append(entry)
             transaction.keep(receipt.id, entry.id, answer)
 
@@ -247,7 +191,8 @@ class Ledger:
             stored = None if spend is None else transaction.answer(spend.id)
             if spend is None or stored is None:
                 return None
-            _witnessed(transaction, spend.id, *stored)
+            if not _witnessed(transaction.entry(stored[0]), spend.id, stored[1]):
+                raise LedgerError(f"the stored answer of entry {spend.id} was altered")
             return stored[1]
 
     def budget(self, unit: str) -> Budget:
@@ -309,48 +254,7 @@ class Ledger:
         self.close()
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def _name(what: str, value: str) -> str:
-    text = isinstance(value, str) and 0 < len(value) <= LONGEST_NAME
-    require(text, f"a name of 1 to {LONGEST_NAME} characters for the {what}", **{what: value})
-    return _text(what, value)
-
-
-def _text(what: str, value: str) -> str:
-    """Text that every database can hold."""
-    plain = isinstance(value, str) and not _UNSTORABLE.search(value)
-    require(plain, f"Unicode text without a zero byte for the {what}", **{what: value})
-    return value
-
-
-def _receipt(entry: Entry, *, replayed: bool = False) -> Receipt:
-    record = entry.record
-    key = record.get("key")
-    return Receipt(
-        id=entry.id,
-        time=str(record["time"]),
-        price=read(record["price"]),
-        hash=entry.hash,
-        key=None if key is None else str(key),
-        replayed=replayed,
-    )
-
-
-def _replayed(entry: Entry, request: dict[str, object]) -> Receipt:
-    """The receipt of an earlier call, if it asked for the same."""
-    record = entry.record
-    other = [name for name in _REQUEST if record.get(name) != request[name]]
-    if other:
-        raise LedgerError(f"this key was used for another request: {', '.join(other)} differ; nothing was spent")
-    return _receipt(entry, replayed=True)
-
-
-def _witnessed(transaction: Transaction, spend: int, number: int, answer: bytes) -> None:
+def _witnessed(witness: Entry | None, spend: int, answer: bytes) -> bool:
     """An answer is only as good as the entry that holds its digest."""
-    witness = transaction.entry(number)
     record = {} if witness is None else witness.record
-    if (record.get("kind"), record.get("of"), record.get("digest")) != ("answer", spend, digest(answer)):
-        raise LedgerError(f"the stored answer of entry {spend} was altered")
+    return (record.get("kind"), record.get("of"), record.get("digest")) == ("answer", spend, digest(answer))

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text
 
-FORMAT = 1  # a reader refuses ledgers of a later one
-
 NUMBER = BigInteger().with_variant(Integer, "sqlite")  # there, every integer has 64 bits
 
 metadata = MetaData()

@@ -26,8 +26,8 @@ from discreet.errors import LedgerError
 from discreet.ledger import sqlite, statements
 from discreet.ledger.amount import amount, read, read_cap
 from discreet.ledger.book import Account, Balance, write_balance
-from discreet.ledger.chain import Anchor, Entry, canonical
-from discreet.ledger.schema import FORMAT, entries, head, metadata
+from discreet.ledger.chain import FORMAT, Anchor, Entry, canonical
+from discreet.ledger.schema import entries, head, metadata
 
 
 class Transaction:
