@@ -62,25 +62,24 @@ def shape_of(value: Integers) -> Shape:
 
 
 def add(value: Integers, noise: Integers) -> Integers:
-    """value + noise: exact on Python integers, saturating on 64-bit arrays."""
+    """value + noise: exact on Python integers, saturating on 64-bit arrays, where it takes the place of the noise."""
     if isinstance(value, int) or isinstance(noise, int) or value.dtype == object or noise.dtype == object:
         return value + noise
+    total = noise.reshape(-1)  # the noise is nobody else's; a third long array would cost more than the sum
+    flat = value.ravel()
+    for start in range(0, total.size, CHUNK):
+        _add_saturating(flat[start : start + CHUNK], total[start : start + CHUNK])
+    return total.reshape(value.shape)
+
+
+def _add_saturating(value: IntArray, total: IntArray) -> None:
+    """Adds value to total, in place, or writes the end of the range beyond which the sum lies."""
     import numpy as np
 
-    total = np.empty(value.shape, dtype=np.int64)
-    flat = (value.ravel(), noise.ravel(), total.reshape(-1))
-    for start in range(0, value.size, CHUNK):
-        _add_saturating(*(array[start : start + CHUNK] for array in flat))
-    return total
-
-
-def _add_saturating(value: IntArray, noise: IntArray, total: IntArray) -> None:
-    """Writes value + noise into total, or the end of the range beyond which it lies."""
-    import numpy as np
-
-    np.add(value, noise, out=total)  # wraps silently where both have the sign that the sum has not
-    sign = value ^ total
-    sign &= noise ^ total
+    np.add(total, value, out=total)  # wraps silently where both have the sign that the sum has not
+    sign = total - value  # the noise again, since wrapping back undoes wrapping
+    sign ^= total
+    sign &= value ^ total
     if sign.min() < 0:
         ends = np.iinfo(np.int64)
         wrapped = sign < 0
