@@ -22,7 +22,7 @@ from discreet.data.aggregation import Aggregation, Key, Measure
 from discreet.data.columns import MOST, Value
 from discreet.data.table import Table
 from discreet.errors import UnsupportedError
-from discreet.queries.expression import Expression, number, numeric_code
+from discreet.queries.expression import Expression, number, numeric_code, predicate_code
 from discreet.queries.query import Aggregate, Query
 from discreet.queries.types import Coded, Numeric, Truth
 
@@ -193,7 +193,11 @@ def groupings(query: Query) -> tuple[Grouping, ...]:
 
 def aggregation(query: Query, table: Table, needed: tuple[Part, ...], *, rows: int, groups: int) -> Aggregation:
     """The pass that answers a question."""
-    where: Tree | None = None if query.where is None else query.where.tree()
+    import sqlglot
+
+    where: Tree | None = None
+    if query.where is not None:
+        where = sqlglot.parse_one(predicate_code(query.where), dialect="duckdb")
     return Aggregation(
         columns=tuple(name for name in table.domain if name in query.columns()),
         where=where,

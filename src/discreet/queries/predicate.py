@@ -183,8 +183,8 @@ class Member(Expression):
 
     @property
     def type(self) -> Truth:
-        """NULL if the value is."""
-        return Truth(_nullable(self.inner))
+        """NULL if the value or an option is."""
+        return Truth(_nullable(self.inner, *self.options))
 
     def code(self) -> str:
         """One comparison an option."""

@@ -11,7 +11,7 @@ from typing import Literal
 
 from discreet.data.domain import missing
 from discreet.errors import DomainError, UnsupportedError, require
-from discreet.queries.expression import Expression, Number, number, quoted
+from discreet.queries.expression import Expression, Number, number, predicate_code, quoted
 
 Function = Literal["count", "units", "sum", "avg", "variance", "stddev"]
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
@@ -85,6 +85,8 @@ class Query:
         require(len(set(names)) == len(names), "distinct names in SELECT", names=names)
         if not self.aggregates:
             raise UnsupportedError("a question needs an aggregate such as COUNT(*); rows are never returned")
+        if self.where is not None:
+            predicate_code(self.where)  # refuses what is not true or false
         for condition in (*self.having, *self.order):
             if condition.output not in names:
                 raise DomainError(missing(condition.output, names, what="output"))

@@ -1,0 +1,110 @@
+"""discreet.cli, with the files it reads and writes."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli import app
+from discreet.curator import Curator
+from discreet.errors import BudgetExhausted, DiscreetError, ParameterError
+
+SQL = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
+DECLARATION = """
+patient = { type = "identifier" }
+ward = { type = "categorical", values = ["cardiology", "oncology", "surgery"] }
+age = { type = "integer", low = 0, high = 119 }
+cost = { type = "real", low = 0, high = 5000, step = "0.01" }
+readmitted = { type = "boolean" }
+"""
+
+
+@pytest.fixture
+def home(tmp_path, rows, monkeypatch):
+    pq.write_table(rows, tmp_path / "visits.parquet")
+    (tmp_path / "visits.toml").write_text(DECLARATION)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def init(*words):
+    return run("init", "visits.parquet", "--unit", "patient", "--epsilon", "1", "--delta", "1e-6", *words)
+
+
+def test_from_a_file_to_an_answer(home):
+    assert init("--declaration", "visits.toml", "-o", "curator.toml").exit_code == 0
+    explained = run("explain", SQL, "--epsilon", "0.1")
+    asked = run("ask", SQL, "--epsilon", "0.1", "--json", "--plot", "out.svg")
+    rows = json.loads(asked.stdout)["rows"]
+
+    assert "nothing was spent" in explained.stdout
+    assert [row["ward"] for row in rows] == ["cardiology", "oncology", "surgery"]
+    assert rows[0]["n_low"] < 7000 < rows[0]["n_high"]
+    assert (home / "out.svg").exists()
+    assert "± " in run("ask", SQL, "--epsilon", "0.1").stdout  # noqa: RUF001 - what people read
+    assert "the ledger is whole" in run("ledger", "verify").stdout
+    assert json.loads(run("ledger", "show", "--json").stdout)[0]["spent_epsilon"] == 0.1
+    assert len(run("ledger", "export").stdout.splitlines()) == 4  # genesis, cap, spend, answer
+
+
+def test_a_rollback_is_found_by_an_anchor_kept_elsewhere(home):
+    init("--declaration", "visits.toml")
+    run("ask", SQL, "--epsilon", "0.1")
+    (home / "anchor.json").write_text(run("ledger", "anchor").stdout)
+    for file in home.glob("curator-ledger.db*"):
+        file.unlink()
+
+    assert isinstance(run("ledger", "verify", "--anchor", "anchor.json").exception, DiscreetError)
+
+
+def test_bounds_are_left_blank_and_refused_until_filled_in(home):
+    result = init()
+
+    assert "blank bounds" in result.stdout
+    assert 'low = ""' in (home / "curator.toml").read_text()
+    with pytest.raises(ParameterError, match="from public knowledge"):
+        Curator.open("curator.toml")
+
+
+def test_init_reads_only_the_schema(home, rows):
+    """Two files with the same columns and different rows give the same text."""
+    init()
+    first = (home / "curator.toml").read_text()
+    pq.write_table(rows.slice(0, 1), home / "visits.parquet")
+    init("--force")
+
+    assert (home / "curator.toml").read_text() == first
+
+
+def test_refusals_are_sentences_and_exit_codes(home):
+    init("--declaration", "visits.toml")
+
+    assert isinstance(run("ask", SQL, "--epsilon", "5").exception, BudgetExhausted)
+    assert isinstance(run("ask", SQL).exception, ParameterError)
+    assert isinstance(run("ask", "SELECT 1", "--epsilon", "1").exception, DiscreetError)
+    assert isinstance(init("--declaration", "visits.toml").exception, ParameterError)  # the file exists
+    assert run("ask").exit_code == 2
+
+
+def test_the_installed_command_prints_no_traceback(home):
+    import subprocess
+    import sys
+
+    done = subprocess.run([sys.executable, "-m", "discreet.cli", "ask", SQL, "--epsilon", "1"], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("discreet: no file curator.toml")
+
+
+def test_the_demo_writes_a_report(tmp_path):
+    result = run("demo", tmp_path / "demo", "--visits", "20000")
+    report = (tmp_path / "demo" / "report.html").read_text()
+
+    assert result.exit_code == 0, result.output
+    assert report.count("<svg") >= 5
+    assert "free: True" in result.output
