@@ -14,17 +14,37 @@ from discreet._version import __version__ as __version__
 if TYPE_CHECKING:
     from discreet import attacks as attacks
     from discreet import composition as composition
+    from discreet import curator as curator
+    from discreet import data as data
     from discreet import errors as errors
     from discreet import hazmat as hazmat
+    from discreet import ledger as ledger
     from discreet import mechanisms as mechanisms
     from discreet import privacy as privacy
+    from discreet import queries as queries
+    from discreet.curator import Curator as Curator
+    from discreet.data import Boolean as Boolean
+    from discreet.data import Categorical as Categorical
+    from discreet.data import Date as Date
+    from discreet.data import Domain as Domain
+    from discreet.data import Identifier as Identifier
+    from discreet.data import Integer as Integer
+    from discreet.data import Real as Real
+    from discreet.data import Table as Table
+    from discreet.data import Text as Text
+    from discreet.data import Timestamp as Timestamp
     from discreet.privacy import ApproxDP as ApproxDP
     from discreet.privacy import GaussianDP as GaussianDP
     from discreet.privacy import PureDP as PureDP
     from discreet.privacy import ZCDP as ZCDP
 
-_PACKAGES = ("attacks", "composition", "errors", "hazmat", "mechanisms", "privacy")
-_NAMES = {name: "discreet.privacy" for name in ("PureDP", "ApproxDP", "ZCDP", "GaussianDP")}
+_PACKAGES = ("attacks", "composition", "curator", "data", "errors", "hazmat", "ledger", "mechanisms", "privacy", "queries")
+_COLUMNS = ("Boolean", "Categorical", "Date", "Identifier", "Integer", "Real", "Text", "Timestamp")
+_NAMES = {
+    "Curator": "discreet.curator",
+    **dict.fromkeys(("Domain", "Table", *_COLUMNS), "discreet.data"),
+    **dict.fromkeys(("PureDP", "ApproxDP", "ZCDP", "GaussianDP"), "discreet.privacy"),
+}
 
 
 def __getattr__(name: str) -> object:
