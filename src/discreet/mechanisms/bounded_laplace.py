@@ -81,6 +81,14 @@ class BoundedLaplace:
             )
         return self._many(whole, rng)
 
+    def releases(self, value: int, count: int, *, rng: RandomSource | None = None) -> Integers:
+        """`count` independent releases of one number, for studies: each of them costs."""
+        import numpy as np
+
+        values = integers(np.full(count, min(max(value, self.lower), self.upper)))
+        assert not isinstance(values, int)
+        return self._many(values, rng)
+
     def _one(self, value: int, rng: RandomSource | None) -> int:
         inside = min(max(value, self.lower), self.upper)
         under, above = inside - self.lower, self.upper - inside

@@ -109,6 +109,10 @@ class Gaussian:
             )
         return add(whole, discrete_gaussian(exact(self.sigma) ** 2, shape=shape_of(whole), rng=rng))
 
+    def releases(self, value: int, count: int, *, rng: RandomSource | None = None) -> Integers:
+        """`count` independent releases of one number, for studies: each of them costs."""
+        return add(integers([value] * count), discrete_gaussian(exact(self.sigma) ** 2, shape=(count,), rng=rng))
+
     def privacy(self) -> ApproxDP | ZCDP:
         """(epsilon, delta) as asked, or rho = sensitivity^2 / (2 sigma^2) for a given sigma."""
         if self.epsilon is None or self.delta is None:

@@ -48,7 +48,7 @@ def analytic_sigma(*, epsilon: Number, delta: Number, sensitivity: Number) -> fl
     """
     _check(epsilon, delta, sensitivity)
     e, d = float(exact(epsilon)), float(exact(delta))
-    low, high = -80.0, 80.0  # log2 of mu = sensitivity / sigma
+    low, high = -1020.0, 1020.0  # log2 of mu = sensitivity / sigma
     for _ in range(100):
         middle = (low + high) / 2
         low, high = (middle, high) if continuous_delta(2.0**middle, e) <= d else (low, middle)

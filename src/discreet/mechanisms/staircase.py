@@ -66,7 +66,7 @@ class Staircase:
     @property
     def _steps_out(self) -> float:
         """b / (1 - b) = 1 / (e^epsilon - 1): the mean number of further steps; clamped, for utility only."""
-        return 1 / math.expm1(float(min(max(exact(self.epsilon), Fraction(1, 10**100)), Fraction(700))))
+        return 1 / math.expm1(float(min(max(exact(self.epsilon), Fraction(1, 10**90)), Fraction(700))))
 
     def __call__(self, value: Integers, *, rng: RandomSource | None = None) -> Integers:
         """The noisy value.  Arrays are refused when the sensitivity is above 1: see the theory page."""
@@ -77,6 +77,10 @@ class Staircase:
                 " use Laplace for arrays"
             )
         return add(whole, self._noise(shape_of(whole), source(rng)))
+
+    def releases(self, value: int, count: int, *, rng: RandomSource | None = None) -> Integers:
+        """`count` independent releases of one number, for studies: each of them costs."""
+        return add(integers([value] * count), self._noise((count,), source(rng)))
 
     def _noise(self, shape: Shape, random: RandomSource) -> Integers:
         """The middle step, uniform on 2r - 1 integers, or a sign, a step and a place on it."""
@@ -108,11 +112,16 @@ class Staircase:
 
     def variance(self) -> float:
         """E[Z^2]."""
-        return float(_moment(self._steps_out, self.sensitivity, self.width, 2))
+        return (
+            float(_moment(self._steps_out, 1 / self.sensitivity, self.width / self.sensitivity, 2))
+            * self.sensitivity**2
+        )
 
     def magnitude(self) -> float:
         """E[|Z|]."""
-        return float(_moment(self._steps_out, self.sensitivity, self.width, 1))
+        return (
+            float(_moment(self._steps_out, 1 / self.sensitivity, self.width / self.sensitivity, 1)) * self.sensitivity
+        )
 
     def privacy(self) -> PureDP:
         """epsilon: a move of at most the sensitivity changes the level by at most one."""
@@ -122,42 +131,42 @@ class Staircase:
         """The least alpha with Pr[max over `size` entries of |noise| > alpha] <= beta."""
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
         require(size >= 1, "size >= 1", size=size)
-        tail = -math.expm1(math.log1p(-beta) / size) * (1 + 1e-14)
+        allowed = -math.expm1(math.log1p(-beta) / size) * (1 + 1e-14)
+        rate, width, steps = exact(self.epsilon), self.width, self.sensitivity
+        odds = math.expm1(float(min(rate, Fraction(700))))  # (1 - b) / b
+        total = (2 * width - 1) / steps * odds + 2
+
+        def tail(alpha: int) -> float:  # Pr[|Z| > alpha]: the rest of its step, and all further steps
+            level, place = divmod(alpha + 1 + steps - width, steps)
+            return 2 * math.exp(-float(min(level * rate, Fraction(745)))) * ((steps - place) / steps * odds + 1) / total
+
         low, high = -1, 1
-        while self._tail(high) > tail:
+        while tail(high) > allowed:
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._tail(middle) <= tail else (middle, high)
+            low, high = (low, middle) if tail(middle) <= allowed else (middle, high)
         return high
-
-    def _tail(self, alpha: int) -> float:
-        """Pr[|Z| > alpha] = 2 b^level (sensitivity - place + sensitivity b / (1 - b)) / total, for alpha >= 0."""
-        odds, steps = math.expm1(float(min(exact(self.epsilon), Fraction(700)))), self.sensitivity  # (1 - b) / b
-        level, place = divmod(alpha + 1 + steps - self.width, steps)
-        fall = math.exp(-float(min(level * exact(self.epsilon), Fraction(745))))
-        return 2 * fall * ((steps - place) * odds + steps) / ((2 * self.width - 1) * odds + 2 * steps)
 
     def event(self) -> PureEvent:
         """What ran, for the accountant."""
         return PureEvent(epsilon=self.epsilon)
 
 
-def _moment(tail, steps, r, power):  # noqa: ANN001, ANN202 - floats, or an array of widths
-    """E[|Z|^power], power 1 or 2, from the moments of a geometric step G and a uniform place U.
+def _moment(tail, unit, r, power):  # noqa: ANN001, ANN202 - floats, or an array of widths
+    """E[|Z|^power], power 1 or 2, lengths in units of the sensitivity: `unit` is one integer, r the width.
 
-    `tail` = b / (1 - b) is the mean of G, Pr[G = g] ~ b^g, and the weight of all outer steps over `steps`.
+    `tail` = b / (1 - b) is the mean of a geometric step G, Pr[G = g] ~ b^g, and half the weight of
+    all outer steps; U is a uniform place on a step.
     """
     square = tail + 2 * tail * tail  # the mean of G^2
-    mean_u, square_u = (steps - 1) / 2, (steps - 1) * (2 * steps - 1) / 6
+    mean_u, square_u = (1 - unit) / 2, (1 - unit) * (2 - unit) / 6
     if power == 1:
-        inner, outer = r * (r - 1), r + steps * tail + mean_u
+        inner, outer = r * (r - unit), r + tail + mean_u
     else:
-        inner = r * (r - 1) * (2 * r - 1) / 3
-        base = r * r + 2 * r * (steps * tail + mean_u)
-        outer = base + steps * steps * square + 2 * steps * tail * mean_u + square_u
-    weight = 2 * steps * tail
-    return (inner + weight * outer) / (2 * r - 1 + weight)
+        inner = r * (r - unit) * (2 * r - unit) / 3
+        outer = r * r + 2 * r * (tail + mean_u) + square + 2 * tail * mean_u + square_u
+    return (inner + 2 * tail * outer) / (2 * r - unit + 2 * tail)
 
 
 @lru_cache(maxsize=1024)
@@ -168,8 +177,12 @@ def _best_width(tail: float, steps: int, power: int) -> int:
     low, high = 1, steps
     while True:
         stride = max(1, (high - low) // GRID)
-        widths = np.arange(low, high + 1, stride, dtype=np.float64) if high < 1 << 53 else np.linspace(low, high, GRID)
-        best = int(widths[np.argmin(_moment(tail, float(steps), widths, power))])
+        widths = (
+            np.arange(low, high + 1, stride, dtype=np.float64)
+            if high < 1 << 53
+            else np.linspace(float(low), float(high), GRID)
+        )
+        best = int(widths[np.argmin(_moment(tail, 1 / steps, widths / steps, power))])
         if stride == 1 or high >= 1 << 53:
             return max(1, min(steps, best))
         low, high = max(1, best - stride), min(steps, best + stride)

@@ -21,6 +21,7 @@ from fractions import Fraction
 from discreet.privacy.enclosure import LARGEST, exp_down, exp_up, expm1_bounds, log_up
 
 _NEARLY = 1 - Fraction(1, 10**60)
+_TINY = Fraction(1, 10**30)
 
 
 def laplace_delta(scale: Fraction, shift: int, epsilon: Fraction) -> Fraction:
@@ -58,7 +59,8 @@ def bounded_laplace_loss(scale: Fraction, span: int, shift: int) -> Fraction:
     if step == 0:
         return Fraction(0)
     top = exp_up(-rate) * _one_minus_exp(step * rate)[1] * _one_minus_exp((span - step) * rate)[1]
-    return step * rate + log_up(1 + top / _one_minus_exp((span + 1) * rate)[0])
+    excess = top / _one_minus_exp((span + 1) * rate)[0]
+    return step * rate + (log_up(1 + excess) if excess > _TINY else excess)  # ln(1 + y) <= y
 
 
 def _one_minus_exp(x: Fraction) -> tuple[Fraction, Fraction]:
