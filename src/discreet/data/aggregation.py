@@ -74,6 +74,14 @@ class Aggregation:
         return math.prod(key.size for key in self.keys)
 
 
+def dtype(aggregation: Aggregation) -> type[np.int64] | type[object]:
+    """int64 where no sum of 2^31 rows can exceed it; this is decided from the declaration."""
+    import numpy as np
+
+    widest = max((max(-m.low, m.high) for m in aggregation.measures if m.kind == "sum"), default=0)
+    return np.int64 if widest < 1 << 31 else object
+
+
 class Sealed:
     """True integers on their way to a mechanism.  They are never shown, compared or stored.
 

@@ -21,12 +21,11 @@ one (a number in a column of dates) is NULL throughout.
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
-from fractions import Fraction
 
 from discreet.data.columns import Boolean, Categorical, Column, Date, Integer, Real, Timestamp
 from discreet.errors import UnsupportedError
-from discreet.privacy.number import exact
 
 SMALL = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}  # all fit in BIGINT
 WIDE = {"UBIGINT", "HUGEINT", "UHUGEINT"}
@@ -53,7 +52,7 @@ def code(column: Column, *, name: str, physical: str) -> str:
     """The code of a column, as an expression over the raw column `name` of type `physical`.
 
     >>> code(Integer(0, 119), name="age", physical="INTEGER")
-    'CASE WHEN "age" IS NOT NULL THEN greatest(0, least(119, CAST("age" AS BIGINT))) END'
+    'CASE WHEN "age" BETWEEN 0 AND 119 THEN "age" WHEN "age" < 0 THEN 0 WHEN "age" > 119 THEN 119 END'
     """
     raw = quoted(name)
     if physical.startswith("ENUM"):
@@ -84,24 +83,26 @@ def _number(column: Integer | Real, raw: str, physical: str) -> str | None:
     if physical == "BOOLEAN":
         raw, physical = f"CAST({raw} AS INTEGER)", "INTEGER"
     if physical in SMALL:
-        return _exactly(column, f"CAST({raw} AS BIGINT)", raw, most=1 << 63)
+        return _exactly(column, f"CAST({raw} AS BIGINT)", most=1 << 63)
     if physical in WIDE:
-        whole = f"COALESCE(TRY_CAST({raw} AS HUGEINT), {HUGE})"  # only UHUGEINT can fail, above
-        return _exactly(column, whole, raw, most=HUGE) or _double(column, raw)
+        whole = f"TRY_CAST({raw} AS HUGEINT)"
+        if physical == "UHUGEINT":  # above the range of HUGEINT
+            whole = f"CASE WHEN {raw} IS NOT NULL THEN COALESCE({whole}, {HUGE}) END"
+        return _exactly(column, whole, most=HUGE) or _double(column, raw)
     if (decimal := _scale(physical)) is not None:
         return _decimal(column, raw, *decimal)
     if physical in FLOATS:
         return _double(column, raw)
     if physical == "VARCHAR":
         text = f"trim({raw})"
-        whole = _exactly(column, f"TRY_CAST({text} AS BIGINT)", f"TRY_CAST({text} AS BIGINT)", most=1 << 63)
+        whole = _exactly(column, f"TRY_CAST({text} AS BIGINT)", most=1 << 63)
         whole = whole or _double(column, text)
         cases = f"WHEN regexp_full_match({text}, '{INTEGER_TEXT}') THEN {whole}"
         return f"CASE {cases} WHEN regexp_full_match({text}, '{NUMBER_TEXT}') THEN {_double(column, text)} END"
     return None
 
 
-def _exactly(column: Integer | Real, whole: str, raw: str, *, most: int, scale: int = 0) -> str | None:
+def _exactly(column: Integer | Real, whole: str, *, most: int, scale: int = 0) -> str | None:
     """floor(whole / 10^scale / step + 1/2) in integers, or None where 128 bits are not enough.
 
     `whole` is clamped to the integers around the bounds, first .. last; with v / step = whole * top / bottom
@@ -116,18 +117,22 @@ def _exactly(column: Integer | Real, whole: str, raw: str, *, most: int, scale: 
     largest = 2 * max(abs(first), abs(last)) * top + bottom + 2 * bottom * abs(base)
     if largest >= HUGE:
         return None
-    clamped = f"greatest({first}, least({last}, {whole}))"
+    clamped = _clamp(whole, first, last)
     if largest >= 1 << 63:
         clamped = f"CAST({clamped} AS HUGEINT)"
     if bottom == 1:
         made = clamped if top == 1 else f"{clamped} * {top}"
     else:
         made = f"({clamped} * {2 * top} + {bottom - 2 * bottom * base}) // {2 * bottom} + {base}"
-    if bottom != 1 or top != 1 or (first, last) != (low, high):
-        made = f"greatest({low}, least({high}, {made}))"
-    if most > 1 << 63 or largest >= 1 << 63:
-        made = f"CAST({made} AS BIGINT)"
-    return f"CASE WHEN {raw} IS NOT NULL THEN {made} END"
+    ends = [(2 * bound * top + bottom) // (2 * bottom) for bound in (first, last)]
+    if ends[0] < low or ends[1] > high:  # the bounds lie between two values of this type
+        made = _clamp(made, low, high)
+    return f"CAST({made} AS BIGINT)" if most > 1 << 63 or largest >= 1 << 63 else made
+
+
+def _clamp(value: str, low: object, high: object, *, also: str = "") -> str:
+    """The value between two constants; NULL stays NULL.  The common case comes first."""
+    return f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {value} WHEN {value} < {low} THEN {low} {also}WHEN {value} > {high} THEN {high} END"
 
 
 def _decimal(column: Integer | Real, raw: str, width: int, scale: int) -> str:
@@ -136,24 +141,30 @@ def _decimal(column: Integer | Real, raw: str, width: int, scale: int) -> str:
         return _double(column, raw)
     kind, most = ("BIGINT", 1 << 63) if width <= 18 else ("HUGEINT", HUGE)
     product = f"{raw} * CAST({10**scale} AS DECIMAL({scale + 1}, 0))" if scale else raw
-    return _exactly(column, f"CAST({product} AS {kind})", raw, most=most, scale=scale) or _double(column, raw)
+    return _exactly(column, f"CAST({product} AS {kind})", most=most, scale=scale) or _double(column, raw)
 
 
 def _double(column: Integer | Real, raw: str) -> str:
-    """floor(w * b / a + 1/2) in doubles; |w * b / a| < 2^63, so that the cast cannot fail."""
+    """floor(w * b / a + 1/2) in doubles; |w * b / a| < 2^63, so that the cast cannot fail.
+
+    IEEE products, quotients, sums and floors are monotone, so all codes lie between those of the two ends.
+    """
     low, high = column.codes
-    value = f"TRY_CAST({raw} AS DOUBLE)"
-    clamped = f"greatest({_float(low * column.step)}, least({_float(high * column.step)}, {value}))"
-    if column.step.denominator != 1:
-        clamped = f"{clamped} * {_float(Fraction(column.step.denominator))}"
-    if column.step.numerator != 1:
-        clamped = f"{clamped} / {_float(Fraction(column.step.numerator))}"
-    made = f"greatest({low}, least({high}, CAST(floor({clamped} + {_float(Fraction(1, 2))}) AS BIGINT)))"
-    return f"CASE WHEN NOT isnan({value}) THEN {made} END"
+    value = f"CAST({raw} AS DOUBLE)" if raw.startswith('"') else f"TRY_CAST({raw} AS DOUBLE)"
+    ends = [float(low * column.step), float(high * column.step)]
+    made = _clamp(value, *map(_float, ends), also=f"WHEN isnan({value}) THEN NULL ")
+    for sign, factor in (("*", column.step.denominator), ("/", column.step.numerator)):
+        if factor != 1:
+            made = f"{made} {sign} {_float(float(factor))}"
+            ends = [end * factor if sign == "*" else end / float(factor) for end in ends]
+    made = f"CAST(floor({made} + {_float(0.5)}) AS BIGINT)"
+    if not low <= math.floor(ends[0] + 0.5) <= math.floor(ends[1] + 0.5) <= high:
+        made = _clamp(made, low, high)
+    return made
 
 
-def _float(value: Fraction) -> str:
-    return f"CAST('{float(exact(value))!r}' AS DOUBLE)"
+def _float(value: float) -> str:
+    return f"CAST('{value!r}' AS DOUBLE)"
 
 
 def _truth(raw: str, physical: str) -> str | None:
@@ -206,9 +217,10 @@ def _moment(column: Date | Timestamp, raw: str, physical: str) -> str | None:
     else:
         period, first, last = column.period * 1_000_000, _microseconds(column.low), _microseconds(column.high)
     if physical == "DATE":
-        days = f"CAST({_between(raw, 'DATE', first, last + DAY)} - DATE '1970-01-01' AS BIGINT)"
+        after = last if isinstance(column, Date) else last + DAY
+        days = f"CAST({_between(raw, 'DATE', first, after)} - DATE '1970-01-01' AS BIGINT)"
         if isinstance(column, Date):
-            return f"CASE WHEN {raw} IS NOT NULL THEN greatest({low}, least({high}, {days})) END"
+            return days
         micros = f"{days} * {DAY}"
     elif physical in MOMENTS:
         micros = f"epoch_us({_between(raw, physical, first, last)})"
@@ -218,8 +230,7 @@ def _moment(column: Date | Timestamp, raw: str, physical: str) -> str | None:
         micros = f"epoch_us({_between(raw, 'TIMESTAMP', first, last)})"
     else:
         return None
-    made = f"(greatest({first}, least({last}, {micros})) - {low * period}) // {period} + {low}"
-    return f"CASE WHEN {raw} IS NOT NULL THEN {made} END"
+    return f"({_clamp(micros, first, last)} - {low * period}) // {period} + {low}"
 
 
 def _microseconds(moment: dt.datetime) -> int:
@@ -237,4 +248,4 @@ def _between(raw: str, physical: str, first: int, last: int) -> str:
         text = moment.date().isoformat() if physical == "DATE" else moment.isoformat(sep=" ")
         zone = "+00" if physical.endswith("ZONE") else ""
         ends.append(f"CAST('{text}{zone}' AS {physical})")
-    return f"greatest({ends[0]}, least({ends[1]}, {raw}))"
+    return _clamp(raw, *ends)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from discreet.data.aggregation import Aggregation, Sealed
+from discreet.data.aggregation import Aggregation, Sealed, dtype
 from discreet.data.domain import missing
 from discreet.data.engines import sources
 from discreet.data.engines.reference import Candidates, candidates, reference
@@ -32,10 +32,15 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DuckDB:
-    """Runs aggregations in an embedded DuckDB.  `memory` caps it; `threads=None` uses every core."""
+    """Runs aggregations in an embedded DuckDB.
+
+    `memory` caps what DuckDB takes; `threads=None` uses every core; `plain=True` computes by the SQL of
+    `reference.py`, which gives the same integers and is slower.
+    """
 
     memory: str = "2GB"
     threads: int | None = None
+    plain: bool = False
 
     def __post_init__(self) -> None:
         require(self.threads is None or self.threads >= 1, "threads >= 1", threads=self.threads)
@@ -48,9 +53,20 @@ class DuckDB:
         connection = self._open()
         try:
             rows = self._attach(connection, table, aggregation)
-            return Sealed(_constant_faults(lambda: _reference(connection, aggregation, rows)))
+            return Sealed(constant_faults(lambda: self._compute(connection, aggregation, rows)))
         finally:
             connection.close()
+
+    def _compute(
+        self, connection: duckdb.DuckDBPyConnection, aggregation: Aggregation, rows: Candidates
+    ) -> IntArray:
+        """Where each row is a unit there is nothing to bound, and the SQL is as fast."""
+        if self.plain or rows.unit is None:
+            return by_reference(connection, aggregation, rows)
+        from discreet.data.engines.bounding import BATCH, aggregate
+
+        batches = connection.sql(rows.sql).to_arrow_reader(BATCH)
+        return aggregate(batches, aggregation, rows, threads=self.threads)
 
     def _open(self) -> duckdb.DuckDBPyConnection:
         import duckdb
@@ -63,6 +79,7 @@ class DuckDB:
             "allow_community_extensions": "false",
             "python_enable_replacements": "false",
             "preserve_insertion_order": "false",
+            "arrow_large_buffer_size": "true",
         }
         if self.threads is not None:
             settings["threads"] = self.threads
@@ -78,7 +95,7 @@ class DuckDB:
         return candidates(aggregation, domain=table.domain, source=relation, physical=physical)
 
 
-def _constant_faults(work: Callable[[], Made]) -> Made:
+def constant_faults(work: Callable[[], Made]) -> Made:
     """Run `work`; whatever goes wrong in it is told in one constant sentence, free of engine text."""
     try:
         return work()
@@ -89,7 +106,7 @@ def _constant_faults(work: Callable[[], Made]) -> Made:
     raise DiscreetError(f"the run failed; see the operator log, reference {mark}")
 
 
-def _reference(connection: duckdb.DuckDBPyConnection, aggregation: Aggregation, rows: Candidates) -> IntArray:
+def by_reference(connection: duckdb.DuckDBPyConnection, aggregation: Aggregation, rows: Candidates) -> IntArray:
     """By the SQL that defines the result."""
     return _cells(aggregation, connection.execute(reference(aggregation, rows)).fetchall())
 
@@ -101,11 +118,3 @@ def _cells(aggregation: Aggregation, groups: list[tuple[int, ...]]) -> IntArray:
     for group, *values in groups:
         cells[group] = values
     return cells
-
-
-def dtype(aggregation: Aggregation) -> type[np.int64] | type[object]:
-    """int64 where no sum of 2^31 rows can exceed it; this is decided from the declaration."""
-    import numpy as np
-
-    widest = max((max(-m.low, m.high) for m in aggregation.measures if m.kind == "sum"), default=0)
-    return np.int64 if widest < 1 << 31 else object

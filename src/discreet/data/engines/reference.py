@@ -15,7 +15,7 @@ not depend on the order in which rows are read.  Theorem and proof: docs/theory/
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidates:
-    """The SQL of the candidate rows: columns u (the unit, if any), g and one c<i> for each entry of `summed`."""
+    """The SQL of the candidate rows: columns u (the unit, if any), g and one c<i> for each entry of `summed`.
+
+    A row with g = -1 is no candidate: it lacks its unit, a key or a column that is not nullable.
+    """
 
     sql: str
     unit: str | None  # the type of u: BIGINT or VARCHAR
@@ -63,34 +66,46 @@ def unit_sql(name: str, physical: str) -> tuple[str, str]:
 
 
 def candidates(aggregation: Aggregation, *, domain: Domain, source: str, physical: Mapping[str, str]) -> Candidates:
-    """The candidate rows.  `physical` gives the raw type of each column; `source` is a relation in SQL."""
-    coded, present = [], []
+    """The candidate rows, in layers of which none computes an expression twice.
+
+    `physical` gives the raw type of each column; `source` is a relation in SQL.
+    """
+    coded, kept = [], []
     for name in aggregation.columns:
         if name == aggregation.unit and not _reads(aggregation, name):
             continue
         coded.append(f"{code(domain[name], name=name, physical=physical[name])} AS {quoted(name)}")
-        if not domain[name].nullable:
-            present.append(f"{quoted(name)} IS NOT NULL")
-    unit, kind = None, None
+        if not domain[name].nullable and not any(_is(key.code, name) for key in aggregation.keys):  # a NULL key is dropped
+            kept.append(f"{quoted(name)} IS NOT NULL")
+    names, kind = _fresh(domain, aggregation), None
     if aggregation.unit is not None:
-        unit = _fresh("unit", domain)
         made, kind = unit_sql(aggregation.unit, physical[aggregation.unit])
-        coded.append(f"{made} AS {quoted(unit)}")
-        present.append(f"{quoted(unit)} IS NOT NULL")
-    where = present + ([] if aggregation.where is None else [f"({render(aggregation.where)})"])
-    keys = [f"({render(key.code)})" for key in aggregation.keys]
-    where += [
-        f"{key} BETWEEN 0 AND {one.size - 1}" for key, one in zip(keys, aggregation.keys, strict=True)
-    ]  # NULL is not
-    index = "CAST(0 AS BIGINT)"
-    for key, one in zip(keys, aggregation.keys, strict=True):
-        index = key if index.startswith("CAST(0") else f"({index}) * {one.size} + {key}"
-    out = ([] if unit is None else [f"{quoted(unit)} AS u"]) + [f"CAST({index} AS INTEGER) AS g"]
+        coded.append(f"{made} AS {names('u')}")
+        kept.append(f"{names('u')} IS NOT NULL")
+    values = [] if kind is None else [names("u")]
+    for i, key in enumerate(aggregation.keys):
+        values.append(f"{render(key.code)} AS {names(f'k{i}')}")
     summed = tuple(i for i, measure in enumerate(aggregation.measures) if _adds(measure))
-    out += [f"{contribution(aggregation.measures[i])} AS c{i}" for i in summed]
-    inner = f"SELECT {', '.join(coded) or '1 AS one'} FROM {source}"
-    condition = f" WHERE {' AND '.join(where)}" if where else ""
-    return Candidates(sql=f"SELECT {', '.join(out)} FROM ({inner}){condition}", unit=kind, summed=summed)
+    for i in summed:
+        values.append(f"{render(aggregation.measures[i].value)} AS {names(f'v{i}')}")
+    values.append(f"{' AND '.join(kept) or 'true'} AS {names('kept')}")
+    out = [] if kind is None else [f"{names('u')} AS u"]
+    out.append(f"{_group(aggregation, names)} AS g")
+    out += [f"{contribution(aggregation.measures[i], names(f'v{i}'))} AS c{i}" for i in summed]
+    where = "" if aggregation.where is None else f" WHERE {render(aggregation.where)}"
+    layers = f"SELECT {', '.join(coded) or '1 AS one'} FROM {source}"
+    layers = f"SELECT {', '.join(values)} FROM ({layers}){where}"
+    return Candidates(sql=f"SELECT {', '.join(out)} FROM ({layers})", unit=kind, summed=summed)
+
+
+def _group(aggregation: Aggregation, names: Callable[[str], str]) -> str:
+    """The index of the group in C order, or -1 for a row that is dropped."""
+    tests, index = [names("kept")], ""
+    for i, key in enumerate(aggregation.keys):
+        name = names(f"k{i}")
+        tests.append(f"{name} BETWEEN 0 AND {key.size - 1}")
+        index = f"({index}) * {key.size} + {name}" if index else name
+    return f"CAST(CASE WHEN {' AND '.join(tests)} THEN {index or 0} ELSE -1 END AS INTEGER)"
 
 
 def _reads(aggregation: Aggregation, name: str) -> bool:
@@ -102,11 +117,20 @@ def _reads(aggregation: Aggregation, name: str) -> bool:
     return any(column.name == name for tree in trees if tree is not None for column in tree.find_all(exp.Column))
 
 
-def _fresh(name: str, domain: Domain) -> str:
-    taken = {known.lower() for known in domain}
-    while name in taken:
-        name += "_"
-    return name
+def _is(tree: Expression, name: str) -> bool:
+    """Whether an expression is just that column."""
+    from sqlglot import expressions as exp
+
+    return isinstance(tree, exp.Column) and tree.name == name
+
+
+def _fresh(domain: Domain, aggregation: Aggregation) -> Callable[[str], str]:
+    """Names that no declared column has."""
+    taken = [name.lower() for name in (*domain, *aggregation.columns)]
+    prefix = "_"
+    while any(name.startswith(prefix) for name in taken):
+        prefix += "_"
+    return lambda name: quoted(prefix + name)
 
 
 def _adds(measure: Measure) -> bool:
@@ -114,20 +138,24 @@ def _adds(measure: Measure) -> bool:
     return measure.kind == "sum" or (measure.kind == "rows" and measure.value is not None)
 
 
-def contribution(measure: Measure) -> str:
-    """What a row adds to a measure, never NULL, in the narrowest type that holds the bounds."""
-    assert measure.value is not None
-    value = render(measure.value)
-    if measure.kind == "rows":
-        return f"CASE WHEN ({value}) IS NULL THEN CAST(0 AS TINYINT) ELSE CAST(1 AS TINYINT) END"
-    clamped = f"greatest({measure.low}, least({measure.high}, ({value})))"
-    return f"CAST(CASE WHEN ({value}) IS NULL THEN 0 ELSE {clamped} END AS {width(measure)})"
+def contribution(measure: Measure, value: str) -> str:
+    """What a row adds to a measure: NULL counts as 0.  It is clamped to the bounds where it is used."""
+    return f"CAST({value} IS NOT NULL AS INTEGER)" if measure.kind == "rows" else f"CAST({value} AS {width(measure)})"
+
+
+def clamped(measure: Measure, value: str) -> str:
+    """A contribution within its bounds."""
+    low, high = limits(measure)
+    return f"greatest({low}, least({high}, COALESCE({value}, 0)))"
+
+
+def limits(measure: Measure) -> tuple[int, int]:
+    """The bounds of a contribution: absent values add 0, whatever the bounds of the others."""
+    return (0, 1) if measure.kind == "rows" else (min(measure.low, 0), max(measure.high, 0))
 
 
 def width(measure: Measure) -> str:
     """INTEGER where the bounds and zero fit."""
-    if measure.kind == "rows":
-        return "TINYINT"
     return "INTEGER" if max(-measure.low, measure.high + 1) <= 1 << 31 else "BIGINT"
 
 
@@ -141,13 +169,15 @@ def reference(aggregation: Aggregation, rows: Candidates) -> str:
             outputs.append(f"COUNT(DISTINCT u) AS m{i}")
         else:
             outputs.append(f"COUNT(*) AS m{i}")
-    kept = rows.sql if rows.unit is None else _kept(aggregation, rows)
+    columns = ([] if rows.unit is None else ["u"]) + ["g"]
+    columns += [f"{clamped(aggregation.measures[i], f'c{i}')} AS c{i}" for i in rows.summed]
+    present = f"SELECT {', '.join(columns)} FROM ({rows.sql}) WHERE g >= 0"
+    kept = present if rows.unit is None else _kept(aggregation, rows, present)
     return f"SELECT {', '.join(['g', *outputs])} FROM ({kept}) GROUP BY g"
 
 
-def _kept(aggregation: Aggregation, rows: Candidates) -> str:
+def _kept(aggregation: Aggregation, rows: Candidates, layers: str) -> str:
     """The rows that remain after bounding."""
-    layers = rows.sql
     split = hashing.words_sql if rows.unit == "BIGINT" else hashing.text_words_sql
     layers = _layer(layers, **dict(zip(("w0", "w1"), split("u"), strict=True)))
     starts = {"hg": hashing.start(aggregation.salt, hashing.GROUPS), "hr": hashing.start(aggregation.salt, hashing.ROWS)}
