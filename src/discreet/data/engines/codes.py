@@ -140,7 +140,8 @@ def _decimal(column: Integer | Real, raw: str, width: int, scale: int) -> str:
     if width + scale + 1 > 38:
         return _double(column, raw)
     kind, most = ("BIGINT", 1 << 63) if width <= 18 else ("HUGEINT", HUGE)
-    product = f"{raw} * CAST({10**scale} AS DECIMAL({scale + 1}, 0))" if scale else raw
+    value = raw if width + scale < 18 else f"CAST({raw} AS DECIMAL(38, {scale}))"  # products keep 18 digits or 38
+    product = f"{value} * CAST({10**scale} AS DECIMAL({scale + 1}, 0))" if scale else raw
     return _exactly(column, f"CAST({product} AS {kind})", most=most, scale=scale) or _double(column, raw)
 
 
@@ -201,7 +202,9 @@ def _integer_text(raw: str, physical: str) -> str | None:
         return f"CAST(CAST({raw} AS INTEGER) AS VARCHAR)"
     if physical in SMALL | WIDE:
         return f"CAST({raw} AS VARCHAR)"
-    if physical in FLOATS or _scale(physical):
+    if (decimal := _scale(physical)) is not None:
+        return f"regexp_extract(CAST({raw} AS VARCHAR), '^(-?[0-9]+){'[.]0+' if decimal[1] else ''}$', 1)"
+    if physical in FLOATS:
         return f"CASE WHEN {raw} = floor({raw}) THEN CAST(TRY_CAST({raw} AS BIGINT) AS VARCHAR) END"
     if physical == "VARCHAR":
         match = f"regexp_full_match(trim({raw}), '{INTEGER_TEXT}')"

@@ -7,6 +7,7 @@ every failure becomes one constant message; its kind goes to the operator's log 
 
 from __future__ import annotations
 
+import functools
 import logging
 import secrets
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from discreet.data.aggregation import Aggregation, Sealed, dtype
 from discreet.data.domain import missing
 from discreet.data.engines import sources
 from discreet.data.engines.reference import Candidates, candidates, reference
+from discreet.data.engines.semantics import verify
 from discreet.errors import DiscreetError, DomainError, require
 
 if TYPE_CHECKING:
@@ -46,10 +48,13 @@ class DuckDB:
         require(self.threads is None or self.threads >= 1, "threads >= 1", threads=self.threads)
 
     def check(self) -> None:
-        """Nothing yet."""
+        """Test that this DuckDB computes what the generated SQL assumes (`semantics.py`); raise if it does not."""
+        with self._open() as connection:
+            verify(connection)
 
     def run(self, table: Table, aggregation: Aggregation) -> Sealed:
         """Every cell and measure: (cells, measures), cells in C order over the keys, absent cells zero."""
+        _checked(self)
         connection = self._open()
         try:
             rows = self._attach(connection, table, aggregation)
@@ -93,6 +98,12 @@ class DuckDB:
             if name not in physical:
                 raise DomainError(missing(name, list(physical), what="column"))
         return candidates(aggregation, domain=table.domain, source=relation, physical=physical)
+
+
+@functools.cache
+def _checked(engine: DuckDB) -> None:
+    """The self-test, once in a process for each setting."""
+    engine.check()
 
 
 def constant_faults(work: Callable[[], Made]) -> Made:
