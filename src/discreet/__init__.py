@@ -33,12 +33,23 @@ if TYPE_CHECKING:
     from discreet.data import Table as Table
     from discreet.data import Text as Text
     from discreet.data import Timestamp as Timestamp
+    from discreet.privacy import ZCDP as ZCDP
     from discreet.privacy import ApproxDP as ApproxDP
     from discreet.privacy import GaussianDP as GaussianDP
     from discreet.privacy import PureDP as PureDP
-    from discreet.privacy import ZCDP as ZCDP
 
-_PACKAGES = ("attacks", "composition", "curator", "data", "errors", "hazmat", "ledger", "mechanisms", "privacy", "queries")
+_PACKAGES = (
+    "attacks",
+    "composition",
+    "curator",
+    "data",
+    "errors",
+    "hazmat",
+    "ledger",
+    "mechanisms",
+    "privacy",
+    "queries",
+)
 _COLUMNS = ("Boolean", "Categorical", "Date", "Identifier", "Integer", "Real", "Text", "Timestamp")
 _NAMES = {
     "Curator": "discreet.curator",

@@ -30,7 +30,9 @@ def test_intervals_hold_as_often_as_they_say(visits, function, rows):
         part = release.part
         truths.append(rows if part.kind == "rows" else int(((ages - part.centre) ** part.power).sum()))
     rng = SeededRandom(rows)
-    noisy = [release.mechanism(np.full(runs, truth), rng=rng) for release, truth in zip(step.releases, truths, strict=True)]
+    noisy = [
+        release.mechanism(np.full(runs, truth), rng=rng) for release, truth in zip(step.releases, truths, strict=True)
+    ]
     aggregate = step.query.aggregates[0]
     found = estimate(step, aggregate, noisy, beta=beta)
     truth = {
@@ -55,7 +57,9 @@ def test_an_average_over_nothing_is_missing_and_its_interval_the_whole_range(vis
 def test_averages_and_deviations_stay_inside_the_declared_range(visits):
     for function in ("AVG", "VARIANCE", "STDDEV"):
         step = plan(parse(f"SELECT {function}(cost) AS x FROM visits", {"visits": visits}), visits, epsilon=1)
-        wild = [np.array([1, 2, 1000]), np.array([10**12, -(10**12), 0])] + [np.array([10**18, 0, 5])] * (function != "AVG")
+        wild = [np.array([1, 2, 1000]), np.array([10**12, -(10**12), 0])] + [np.array([10**18, 0, 5])] * (
+            function != "AVG"
+        )
         found = estimate(step, step.query.aggregates[0], wild, beta=0.05)
         top = {"AVG": 5000, "VARIANCE": 2500**2, "STDDEV": 2500}[function]
 

@@ -46,7 +46,7 @@ def test_from_a_file_to_an_answer(home):
     assert [row["ward"] for row in rows] == ["cardiology", "oncology", "surgery"]
     assert rows[0]["n_low"] < 7000 < rows[0]["n_high"]
     assert (home / "out.svg").exists()
-    assert "± " in run("ask", SQL, "--epsilon", "0.1").stdout  # noqa: RUF001 - what people read
+    assert "± " in run("ask", SQL, "--epsilon", "0.1").stdout
     assert "the ledger is whole" in run("ledger", "verify").stdout
     assert json.loads(run("ledger", "show", "--json").stdout)[0]["spent_epsilon"] == 0.1
     assert len(run("ledger", "export").stdout.splitlines()) == 4  # genesis, cap, spend, answer
@@ -95,7 +95,12 @@ def test_the_installed_command_prints_no_traceback(home):
     import subprocess
     import sys
 
-    done = subprocess.run([sys.executable, "-m", "discreet.cli", "ask", SQL, "--epsilon", "1"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet.cli", "ask", SQL, "--epsilon", "1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert done.returncode == 1
     assert done.stderr.startswith("discreet: no file curator.toml")

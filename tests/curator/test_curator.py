@@ -43,7 +43,9 @@ def test_answers_are_near_the_truth_and_list_every_declared_key(curator, rows):
 
 def test_the_ledger_is_charged_before_the_data_is_read(visits, ledger):
     engine = Watched(ledger)
-    Curator({"visits": visits}, budget=PureDP(1), ledger=ledger, engine=engine, rng=SeededRandom(1)).ask(COUNT, epsilon=0.5)
+    Curator({"visits": visits}, budget=PureDP(1), ledger=ledger, engine=engine, rng=SeededRandom(1)).ask(
+        COUNT, epsilon=0.5
+    )
 
     assert engine.spends_seen == [1]
 
@@ -137,7 +139,9 @@ def test_noise_is_what_the_plan_says(visits, ledger):
     curator = Curator({"visits": visits}, budget=PureDP(10**6), ledger=ledger, engine=Zeros(), rng=SeededRandom(5))
     draws = [curator.ask(COUNT, epsilon=0.5, fresh=True).noisy[0] for _ in range(300)]
 
-    assert np.abs(np.concatenate(draws)).mean() == pytest.approx(4.0, rel=0.15)  # scale = 2 rows / 0.5; 4.5 sd of the mean
+    assert np.abs(np.concatenate(draws)).mean() == pytest.approx(
+        4.0, rel=0.15
+    )  # scale = 2 rows / 0.5; 4.5 sd of the mean
 
 
 def test_wrong_requests_are_refused_with_a_sentence(curator, visits):

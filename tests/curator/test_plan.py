@@ -37,7 +37,9 @@ def test_noise_covers_what_one_unit_can_change(visits):
 
 
 def test_the_split_beats_an_even_one(visits):
-    query = parse("SELECT COUNT(*) AS n, AVG(cost) AS m, AVG(age) AS a, VARIANCE(age) AS v FROM visits", {"visits": visits})
+    query = parse(
+        "SELECT COUNT(*) AS n, AVG(cost) AS m, AVG(age) AS a, VARIANCE(age) AS v FROM visits", {"visits": visits}
+    )
     step = plan(query, visits, epsilon=1)
     parts = [release.part for release in step.releases]
     weights = [_weight(part, query.aggregates, 2, 1) for part in parts]
@@ -50,8 +52,14 @@ def test_a_delta_buys_gaussian_noise_where_that_is_better(visits):
     many = "SELECT " + ", ".join(f"SUM(age * {i}) AS s{i}" for i in range(1, 30)) + " FROM visits"
     one = "SELECT COUNT(*) AS n FROM visits"
 
-    assert type(plan(parse(many, {"visits": visits}), visits, budget=ApproxDP(1, 1e-6)).releases[0].mechanism).__name__ == "Gaussian"
-    assert type(plan(parse(one, {"visits": visits}), visits, budget=ApproxDP(1, 1e-6)).releases[0].mechanism).__name__ == "Laplace"
+    assert (
+        type(plan(parse(many, {"visits": visits}), visits, budget=ApproxDP(1, 1e-6)).releases[0].mechanism).__name__
+        == "Gaussian"
+    )
+    assert (
+        type(plan(parse(one, {"visits": visits}), visits, budget=ApproxDP(1, 1e-6)).releases[0].mechanism).__name__
+        == "Laplace"
+    )
 
 
 def test_a_question_without_groups_has_one_group(visits):

@@ -46,7 +46,11 @@ def test_a_constant_column_still_gets_noise():
 
 
 def test_every_declared_key_is_listed_and_null_comes_last():
-    keys = groupings(parse("select ward, smokes, floor(age / 50), count(*) from visits group by ward, smokes, floor(age / 50)", SCHEMA))
+    keys = groupings(
+        parse(
+            "select ward, smokes, floor(age / 50), count(*) from visits group by ward, smokes, floor(age / 50)", SCHEMA
+        )
+    )
 
     assert [key.values() for key in keys] == [["cardiology", "oncology", "surgery"], [False, True, None], [0, 1, 2]]
     assert [key.size for key in keys] == [3, 3, 3]
@@ -58,6 +62,10 @@ def test_too_many_keys_are_refused_with_their_number():
 
 
 def test_the_l2_change_is_never_above_the_l1_change():
-    for sql in ("select count(*) from visits", "select sum(bmi) from visits", "select count(distinct patient) from visits"):
+    for sql in (
+        "select count(*) from visits",
+        "select sum(bmi) from visits",
+        "select count(distinct patient) from visits",
+    ):
         l1, square = parts(one(sql))[0].sensitivity(7, 4)
         assert math.sqrt(square) <= l1

@@ -97,7 +97,11 @@ def truth(chance, depth):
         return Or((truth(chance, depth - 1), truth(chance, depth - 1), truth(chance, 0)))
     if kind == 5:
         return Not(truth(chance, depth - 1))
-    return IsNull(number(chance, depth - 1)) if chance.random() < 0.5 else Member(number(chance, 0), (number(chance, 0), number(chance, 0)))
+    return (
+        IsNull(number(chance, depth - 1))
+        if chance.random() < 0.5
+        else Member(number(chance, 0), (number(chance, 0), number(chance, 0)))
+    )
 
 
 def rows(chance, count):
@@ -121,7 +125,9 @@ def engine():
     columns = ", ".join(f'"{name}" BIGINT' for name in COLUMNS)
     connection.execute(f"CREATE TABLE codes (i INTEGER, {columns})")
     marks = ", ".join("?" * (len(COLUMNS) + 1))
-    connection.executemany(f"INSERT INTO codes VALUES ({marks})", [[i, *(r[n] for n in COLUMNS)] for i, r in enumerate(data)])
+    connection.executemany(
+        f"INSERT INTO codes VALUES ({marks})", [[i, *(r[n] for n in COLUMNS)] for i, r in enumerate(data)]
+    )
     return connection, data
 
 
@@ -131,7 +137,9 @@ def test_compiled_code_means_what_the_expression_means(engine, seed):
     chance = random.Random(seed)
     expression = number(chance, 3) if seed % 2 else truth(chance, 3)
     known = expression.type
-    got = [r[0] for r in connection.execute(f"SELECT {expression.tree().sql('duckdb')} FROM codes ORDER BY i").fetchall()]
+    got = [
+        r[0] for r in connection.execute(f"SELECT {expression.tree().sql('duckdb')} FROM codes ORDER BY i").fetchall()
+    ]
 
     for row, code in zip(data, got, strict=True):
         expected = evaluate(expression, row)

@@ -22,7 +22,8 @@ ACCEPTED = [
     "select sum(readmitted), avg(abs(bmi)), count(smokes) from visits where smokes is null or not smokes",
     "select count(*) from visits where case ward when 'surgery' then 1 else 0 end = 1",
     'select "ward", count(*) from "visits" group by "ward" limit 0',
-    "select age, seen, readmitted, count(*) from visits where seen > '2026-02-03 04:00:00' and age in (1, 2) group by age, seen, readmitted",
+    "select age, seen, readmitted, count(*) from visits where seen > '2026-02-03 04:00:00' and age in (1, 2)"
+    " group by age, seen, readmitted",
     "select if(age > 3, 1, 2) as x, count(*) from visits group by x",
     "select count(*) from visits where ward <> 'surgery' and ward not in ('oncology') and age not between 3 and 5",
     "select avg(cost / 3) from visits where 1 / 3 < cost",
@@ -50,14 +51,17 @@ REFUSED = [
     "select count(*), ward from visits", "select getenv('HOME'), count(*) from visits",
     "select count(*) from visits where age > ?", "select count(*) from visits where age > $1",
     "select count(*) from visits order by random()", "select count(*) from visits qualify 1",
-    "select count(distinct ward) from visits", "select sum(distinct age) from visits", "select count(age, ward) from visits",
+    "select count(distinct ward) from visits", "select sum(distinct age) from visits",
+    "select count(age, ward) from visits",
     "select count(*) from visits where day > 'yesterday'", "select count(*) from visits where cast(age as int) = 3",
     "select count(*) from visits where ward like '%a'", "select count(*) from visits where sqrt(age) > 2",
     "select count(*) from visits where ln(age) > 2", "select count(*) from visits offset 3", "select 1",
-    "select count(*) from visits limit 1.5", "select count(*) from visits where age", "select count(*) from visits union select 1",
+    "select count(*) from visits limit 1.5", "select count(*) from visits where age",
+    "select count(*) from visits union select 1",
     "select count(*) from visits having count(*) > ward", "select count(*) c, sum(age) c from visits",
     "select count(*) from visits where age = any(1)", "select count(*) from visits where age is distinct from 3",
-    "select string_agg(ward, ',') from visits", "select median(age) from visits", "select count(*) from visits where extract(hour from day) = 1",
+    "select string_agg(ward, ',') from visits", "select median(age) from visits",
+    "select count(*) from visits where extract(hour from day) = 1",
     "select count(*) from visits where extract(year from age) = 1", "select lag(age) over () from visits",
 ]  # fmt: skip
 
@@ -89,7 +93,10 @@ def test_the_unit_may_be_counted_and_nothing_else():
         parse("select count(patient) from visits", SCHEMA)
 
 
-WORDS = "select count ( * ) sum avg age ward cost from visits where group by and or not in ' 1 0.5 , ; -- case when then end is null".split()
+WORDS = (
+    "select count ( * ) sum avg age ward cost from visits where group by and or not in ' 1 0.5 , ; --"
+    " case when then end is null"
+).split()
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join) | st.text(max_size=60))

@@ -65,7 +65,9 @@ class Answer:
             keep = np.array(shown, dtype=np.int64)
         for order in reversed(query.order):
             values = self._values(order.output)
-            keep = np.array(sorted(keep, key=lambda i: _sortable(values[i]), reverse=order.descending), dtype=np.int64)
+            down = order.descending
+            ranked = sorted(keep, key=lambda i: _sortable(values[i], descending=down), reverse=down)  # noqa: B023
+            keep = np.array(ranked, dtype=np.int64)
         return keep if query.limit is None else keep[: query.limit]
 
     @cached_property
@@ -114,7 +116,7 @@ class Answer:
         columns = {}
         for output in self.plan.query.outputs:
             values = self._values(output.name)
-            columns[output.name] = pa.array([values[i] for i in self._rows])
+            columns[output.name] = _column([values[i] for i in self._rows])
         return pa.table(columns)
 
     def errors(self, beta: float | None = None, *, simultaneous: bool = False) -> pa.Table:
@@ -193,7 +195,9 @@ class Answer:
 
         names, body = cells(self)
         widths = [max(map(len, column)) for column in zip(names, *body, strict=True)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in [names, *body]]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in [names, *body]
+        ]
         return "\n".join([*(line.rstrip() for line in lines), caption(self)])
 
     def __rich__(self) -> object:
@@ -231,10 +235,19 @@ def _plain(value: object) -> int | float | None:
 
 def _holds(value: object, operator: str, bound: Fraction) -> bool:
     """A missing value, and a key that is not a number, satisfies nothing."""
-    if value is None or isinstance(value, str):
+    if not isinstance(value, (int, float)):
         return False
-    return OPERATORS[operator](exact(value), bound)  # type: ignore[arg-type]
+    return OPERATORS[operator](Fraction(value), bound)
 
 
-def _sortable(value: object) -> tuple[bool, object]:
-    return (value is not None, value if value is not None else 0)
+def _sortable(value: object, *, descending: bool) -> tuple[bool, object]:
+    """Missing values come last in both directions."""
+    return ((value is not None) == descending, value if value is not None else 0)
+
+
+def _column(values: list[object]) -> pa.Array:
+    """An Arrow column; integers beyond 64 bits, which only noise of that size makes, become floats."""
+    import pyarrow as pa
+
+    wide = any(type(value) is int and not -(2**63) <= value < 2**63 for value in values)
+    return pa.array([float(value) for value in values] if wide else values)  # type: ignore[arg-type]

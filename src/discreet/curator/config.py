@@ -54,7 +54,9 @@ def read(file: Path) -> dict[str, object]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ParameterError(f"no file {file}; make one with: discreet init DATA --unit COLUMN -o {file.name}") from None
+        raise ParameterError(
+            f"no file {file}; make one with: discreet init DATA --unit COLUMN -o {file.name}"
+        ) from None
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(f"{file} is not TOML: {error}") from None
 
@@ -69,7 +71,9 @@ def budget(settings: object) -> Guarantee:
         case {"rho": rho, **rest} if not rest:
             return ZCDP(rho)
         case _:
-            raise ParameterError('need [budget] with epsilon and delta, epsilon alone, or rho, for example epsilon = "1"')
+            raise ParameterError(
+                'need [budget] with epsilon and delta, epsilon alone, or rho, for example epsilon = "1"'
+            )
 
 
 def tables(settings: Mapping[str, object], folder: Path) -> dict[str, Table]:
@@ -99,10 +103,13 @@ def declaration(name: str, columns: object) -> Domain:
     """The domain of a table; blank bounds are named, so that they can be filled in."""
     if not isinstance(columns, dict):
         raise ParameterError(f"[tables.{name}.columns] needs a line for each column")
-    blank = [f"{column}.{key}" for column, entry in columns.items() for key, value in entry.items() if value in ("", [])]
+    blank = [
+        f"{column}.{key}" for column, entry in columns.items() for key, value in entry.items() if value in ("", [])
+    ]
     if blank:
         raise ParameterError(
-            f"[tables.{name}.columns] has blanks to fill in from public knowledge, not from the data: {', '.join(blank)}"
+            f"[tables.{name}.columns] has blanks to fill in from public knowledge, not from the data:"
+            f" {', '.join(blank)}"
         )
     return Domain.from_dict(columns)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +16,7 @@ from discreet.curator.plan import PLANNER, Plan, plan
 from discreet.data.domain import missing
 from discreet.data.engines.base import Engine
 from discreet.data.table import Table
-from discreet.errors import DomainError, ParameterError, require
+from discreet.errors import DiscreetError, DomainError, ParameterError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.ledger import Budget, Ledger, Receipt
 from discreet.privacy.guarantee import Guarantee
@@ -24,7 +26,11 @@ from discreet.queries.query import Query
 from discreet.queries.sql import parse
 
 if TYPE_CHECKING:
+    from discreet.curator.estimate import Noisy
     from discreet.curator.explain import Explanation
+    from discreet.data.aggregation import Aggregation
+
+LOG = logging.getLogger("discreet.operator")
 
 
 class Curator:
@@ -67,12 +73,19 @@ class Curator:
         return f"row of {name}" if unit is None else unit
 
     def query(self, question: str | Query) -> Query:
-        """The question as a value; SQL text is read, a `Query` is taken as it is."""
-        if isinstance(question, Query):
-            if question.table not in self.tables:
-                raise DomainError(missing(question.table, list(self.tables), what="table"))
-            return question
-        return parse(question, self.tables)
+        """The question as a value.
+
+        SQL text is read.  A `Query` is read again from its own SQL, so that types and bounds are those of
+        the declaration whoever made it: nothing that the question claims is believed.
+        """
+        if isinstance(question, str):
+            return parse(question, self.tables)
+        if not isinstance(question, Query):
+            raise ParameterError(f"need SQL text or a Query, got {type(question).__name__}")
+        found = parse(str(question), self.tables)
+        if found != question:
+            raise DomainError(f"the question is not about the declared columns of {question.table!r}; make it by parse()")
+        return found
 
     def explain(
         self,
@@ -93,7 +106,9 @@ class Curator:
 
         bounds = {"rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
         query = self.query(question)
-        return explain(query, self.tables[query.table], epsilon=epsilon, budget=budget, error=error, beta=beta, **bounds)
+        return explain(
+            query, self.tables[query.table], epsilon=epsilon, budget=budget, error=error, beta=beta, **bounds
+        )
 
     def ask(
         self,
@@ -135,14 +150,25 @@ class Curator:
         receipt, stored = self._pay(step, analyst=analyst, fresh=fresh)
         if stored is not None:
             return from_bytes(step, stored, receipt, beta=beta, whole_counts=whole_counts)
-        exact = engine.run(step.table, pass_)  # Sealed; the only read of private rows
-        noisy = [
-            exact.through(lambda cells, i=i, mechanism=release.mechanism: mechanism(cells[:, i], rng=self._rng))
-            for i, release in enumerate(step.releases)
-        ]  # the only draw, and the only way out of the seal
+        noisy = self._release(step, pass_, engine)
         answer = Answer(step, noisy, receipt, beta, whole_counts)
         self.ledger.store(receipt, answer.to_bytes())
         return answer
+
+    def _release(self, step: Plan, pass_: Aggregation, engine: Engine) -> Noisy:
+        """Read and draw.  From here on a failure may depend on private rows: all of them say the same."""
+        try:
+            exact = engine.run(step.table, pass_)  # Sealed; the only read of private rows
+            return [
+                exact.through(lambda cells, i=i, mechanism=release.mechanism: mechanism(cells[:, i], rng=self._rng))
+                for i, release in enumerate(step.releases)
+            ]  # the only draw, and the only way out of the seal
+        except DiscreetError:
+            raise
+        except Exception as error:  # noqa: BLE001 - its text may quote a private value
+            mark = secrets.token_hex(4)
+            LOG.error("run %s failed: %s", mark, type(error).__name__)  # noqa: TRY400 - a traceback may hold values
+        raise DiscreetError(f"the run failed; see the operator log, reference {mark}")
 
     def _pay(self, step: Plan, *, analyst: str | None, fresh: bool) -> tuple[Receipt, bytes | None]:
         """Charge for a plan, or find the answer that was paid for before."""
@@ -196,13 +222,13 @@ class Curator:
 
 
 def _key(step: Plan) -> str:
-    """What makes two questions the same: text, price, bounds, version of the table and of the planner."""
+    """What makes two questions the same: text, price, bounds, declaration, version of table and planner."""
     cost = step.price
     parts = [
         str(step.query),
         str(step.budget),
         [str(cost.epsilon), str(cost.rho), str(cost.delta)],
         [step.rows, step.groups],
-        [step.table.version, PLANNER],
+        [step.table.domain.to_dict(), step.table.unit, step.table.version, PLANNER],
     ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -71,7 +71,8 @@ def _report(answers: list[tuple[str, Answer]], spent: str) -> str:
         parts.append(f"<section><h2>{escape(question)}</h2>{svg}{html(answer)}{note}</section>")
     style = (
         "body{font:16px/1.5 system-ui;max-width:760px;margin:2em auto;padding:0 1em;color:#222}"
-        "table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em .8em;border-bottom:1px solid #ddd;text-align:left}"
+        "table{border-collapse:collapse;margin:1em 0}"
+        "td,th{padding:.2em .8em;border-bottom:1px solid #ddd;text-align:left}"
         "caption{caption-side:bottom;font-size:.8em;color:#666}.note{font-size:.75em;color:#666}svg{max-width:100%}"
     )
     return (

@@ -75,9 +75,7 @@ def estimate(plan: Plan, aggregate: Aggregate, noisy: Noisy, *, beta: float, cel
     return _blank(Estimate(value, low, high), missing, 0.0, top)
 
 
-def _ratio(
-    total: Floats, count: Floats, alpha: int, fewest: Floats, most: Floats, bounds: tuple[int, int]
-) -> Estimate:
+def _ratio(total: Floats, count: Floats, alpha: int, fewest: Floats, most: Floats, bounds: tuple[int, int]) -> Estimate:
     """total / count with the corners of the box, inside the bounds."""
     import numpy as np
 

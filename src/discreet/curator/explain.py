@@ -84,7 +84,10 @@ class Explanation:
 
     def __str__(self) -> str:
         share = f"{1 - self.beta:.0%}"
-        text = [f"{self.plan.query}", f"  {self.plan.cells:,} group{'s' * (self.plan.cells != 1)}, all returned, also the empty ones"]
+        text = [
+            f"{self.plan.query}",
+            f"  {self.plan.cells:,} group{'s' * (self.plan.cells != 1)}, all returned, also the empty ones",
+        ]
         for line in self.lines:
             text.append(f"  {line.output} = {line.aggregate}")
             text += [f"      {noise}" for noise in line.noise]
@@ -131,7 +134,9 @@ def explain(
 def epsilon_for(query: Query, table: Table, error: float, *, beta: float, **bounds: int | None) -> Fraction:
     """The least epsilon, to three digits, for which every count and sum is within `error` with probability 1 - beta."""
     if any(aggregate.function not in ("count", "units", "sum") for aggregate in query.aggregates):
-        raise UnsupportedError("error= needs counts and sums: the error of an average depends on how many rows there are")
+        raise UnsupportedError(
+            "error= needs counts and sums: the error of an average depends on how many rows there are"
+        )
 
     def worst(epsilon: Fraction) -> float:
         chosen = plan(query, table, epsilon=epsilon, **bounds)
@@ -159,7 +164,11 @@ def _line(chosen: Plan, name: str, aggregate: Aggregate, beta: float) -> Line:
     noise = tuple(_noise(chosen.releases[i], chosen) for i in places)
     if len(places) == 1:
         error = _half_width(chosen, aggregate, beta)
-        typical = 1.0 if aggregate.function != "sum" else float(chosen.releases[places[0]].part.reach * chosen.releases[places[0]].part.step)
+        typical = (
+            1.0
+            if aggregate.function != "sum"
+            else float(chosen.releases[places[0]].part.reach * chosen.releases[places[0]].part.step)
+        )
         relative = tuple((rows, error / (rows * typical)) for rows in GROUP_SIZES)
         return Line(name, str(aggregate), noise, error, (), relative)
     by_rows = tuple((rows, _spread(chosen, aggregate, places, rows, beta)) for rows in GROUP_SIZES)
@@ -189,7 +198,9 @@ def _noise(release: Release, chosen: Plan) -> str:
         if isinstance(mechanism, Laplace)
         else f"discrete Gaussian, sigma {float(exact(mechanism.sigma)):,.6g}"
     )
-    return f"{part}: {law}; one unit changes it by at most {_why(part, chosen)}; {float(release.share):.1%} of the budget"
+    return (
+        f"{part}: {law}; one unit changes it by at most {_why(part, chosen)}; {float(release.share):.1%} of the budget"
+    )
 
 
 def _why(part: Part, chosen: Plan) -> str:
@@ -215,7 +226,9 @@ def _removed(chosen: Plan) -> tuple[str, ...]:
         found.append(f"rows where {' or '.join(strict)} is NULL or not as declared")
     clamped = [name for name in read if hasattr(table.domain[name], "low")]
     if clamped:
-        found.append(f"nothing, but values of {', '.join(clamped)} outside their declared bounds are moved to the bound")
+        found.append(
+            f"nothing, but values of {', '.join(clamped)} outside their declared bounds are moved to the bound"
+        )
     return tuple(found)
 
 
@@ -236,5 +249,8 @@ def _alternatives(chosen: Plan, beta: float, bounds: dict[str, int | None]) -> t
 
 def _size(chosen: Plan, beta: float) -> float:
     return math.sqrt(
-        sum((r.mechanism.accuracy(beta) / r.part.sensitivity(chosen.rows, chosen.groups)[0]) ** 2 for r in chosen.releases)
+        sum(
+            (r.mechanism.accuracy(beta) / r.part.sensitivity(chosen.rows, chosen.groups)[0]) ** 2
+            for r in chosen.releases
+        )
     )

@@ -25,7 +25,7 @@ def mock(table: Table, rows: int, *, seed: int = 0) -> pa.Table:
 
     whole = isinstance(rows, int) and not isinstance(rows, bool)
     require(whole and 0 <= rows <= 10_000_000, "0 <= rows <= 10,000,000", rows=rows)
-    chance = random.Random(seed)  # noqa: S311 - not a secret: nothing private goes in
+    chance = random.Random(seed)
     units = max(1, rows // table.rows_per_unit)
     return pa.table({
         name: pa.array([_value(column, chance, units) for _ in range(rows)], type=_arrow(column))
@@ -46,7 +46,13 @@ def _arrow(column: Column) -> object:
 
     if isinstance(column, (Identifier, Text)):
         return pa.string()
-    simple = {"integer": pa.int64(), "real": pa.float64(), "boolean": pa.bool_(), "date": pa.date32(), "timestamp": pa.timestamp("s")}
+    simple = {
+        "integer": pa.int64(),
+        "real": pa.float64(),
+        "boolean": pa.bool_(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("s"),
+    }
     if column.name in simple:
         return simple[column.name]
     return pa.string() if isinstance(column.decode(0), str) else pa.int64()

@@ -32,6 +32,7 @@ from discreet.queries.compile import Grouping, Part, groupings, parts
 from discreet.queries.expression import number
 from discreet.queries.query import Aggregate, Query
 
+MOST_ROWS = 1_000_000_000  # of one unit
 PLANNER = 1  # part of every answer's key: a new way of planning is a new number
 
 
@@ -102,12 +103,14 @@ def plan(
 
 
 def _rho(spending: PureDP | ApproxDP | ZCDP) -> Fraction | None:
-    """What may be spent on Gaussian noise, to twelve digits."""
+    """What may be spent on Gaussian noise, to twelve digits, rounded down."""
     match spending:
         case ZCDP():
             return exact(spending.rho)
         case ApproxDP() if exact(spending.delta) > 0:
-            return Fraction(math.floor(largest_rho(exact(spending.epsilon), exact(spending.delta)) * 10**12), 10**12)
+            largest = largest_rho(exact(spending.epsilon), exact(spending.delta))
+            digits = Fraction(10) ** (12 - math.floor(math.log10(largest)))
+            return math.floor(largest * digits) / digits
         case _:
             return None
 
@@ -121,7 +124,8 @@ def _bounds(table: Table, rows: int | None, groups: int | None, *, grouped: bool
     """The two contribution bounds of this question; a question without groups has one group."""
     chosen = (table.rows_per_unit if rows is None else rows, table.groups_per_unit if groups is None else groups)
     for name, value in zip(("rows_per_unit", "groups_per_unit"), chosen, strict=True):
-        require(isinstance(value, int) and value >= 1, f"an integer {name} >= 1", **{name: value})
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        require(whole and 1 <= value <= MOST_ROWS, f"an integer {name} from 1 to {MOST_ROWS:,}", **{name: value})
     if table.unit is None and chosen != (1, 1):
         raise ParameterError("need a unit column to bound its rows: each row of this table is its own unit")
     return chosen[0], chosen[1] if grouped else 1
@@ -167,10 +171,8 @@ def _weight(part: Part, aggregates: tuple[Aggregate, ...], rows: int, groups: in
 def _shares(weights: list[float], power: float) -> list[Fraction]:
     """Positive rationals that add up to one, nearly proportional to weights^power."""
     raw = [max(weight, 1e-12) ** power for weight in weights]
-    shares = [Fraction(max(1, round(1000 * value / sum(raw))), 1000) for value in raw]
-    largest = max(range(len(shares)), key=shares.__getitem__)
-    shares[largest] += 1 - sum(shares)
-    return shares
+    whole = [max(1, round(1000 * value / sum(raw))) for value in raw]
+    return [Fraction(value, sum(whole)) for value in whole]
 
 
 def _laplace(

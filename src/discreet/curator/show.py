@@ -32,7 +32,7 @@ def _cell(row: dict[str, object], name: str) -> str:
         return f"unknown ({_number(low)} to {_number(high)})"
     number = float(value)  # type: ignore[arg-type]
     if abs((high - number) - (number - low)) <= 0.05 * (high - low):
-        return f"{_number(value)} ± {_number((high - low) / 2)}"  # noqa: RUF001 - the sign people know
+        return f"{_number(value)} ± {_number((high - low) / 2)}"
     return f"{_number(value)} ({_number(low)} to {_number(high)})"
 
 
@@ -54,7 +54,9 @@ def rich_table(answer: Answer) -> RichTable:
     measured = {output.name for output in answer.measured}
     table = RichTable(caption=caption(answer))
     for name in names:
-        table.add_column(name, justify="right" if name in measured else "left", style="cyan" if name not in measured else "")
+        table.add_column(
+            name, justify="right" if name in measured else "left", style="cyan" if name not in measured else ""
+        )
     for row in body[:SHOWN]:
         table.add_row(*row)
     if len(body) > SHOWN:

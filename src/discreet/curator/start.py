@@ -63,7 +63,9 @@ def _declared(path: Path) -> dict[str, dict[str, object]]:
 
 def _blank(source: Path, unit: str | None) -> dict[str, dict[str, object]]:
     """Names and types of the columns, with blanks where only the steward knows."""
-    return {field.name: {"type": "identifier"} if field.name == unit else _guess(field.type) for field in _schema(source)}
+    return {
+        field.name: {"type": "identifier"} if field.name == unit else _guess(field.type) for field in _schema(source)
+    }
 
 
 def _schema(source: Path) -> pa.Schema:

@@ -113,8 +113,8 @@ class GaussianBlock:
     def _weights(self, width: int) -> Iterator[Bounds]:
         """The weights of all q with c B^2 q^2 < width, for c = 1 / (2 variance).
 
-        Later ones add up to at most 2 e^-width / (1 - exp(-2 c B^2 q)) <= 8 e^-width < 2^-width,
-        because 2 c B^2 q >= 2 sqrt(c width) B >= sqrt(2 width) / 64 >= 0.3 for width >= 192.
+        Later ones add up to at most 2 e^-width / (1 - exp(-2 c B^2 q)) <= 13 e^-width < 2^-width,
+        because 2 c B^2 q >= 2 sqrt(c width) B >= sqrt(2 width) / 64 >= 0.18 for width >= 69.
         """
         c = 1 / (2 * self.variance)
         one = (1 << width, 1 << width)

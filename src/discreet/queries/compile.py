@@ -91,7 +91,9 @@ class Part:
             case "rows", argument:
                 return f"rows with {argument}"
             case _, argument:
-                centred = f"{argument} - {float(self.centre * number(argument).step):g}" if self.centre else f"{argument}"  # type: ignore[arg-type]
+                centred = (
+                    f"{argument} - {float(self.centre * number(argument).step):g}" if self.centre else f"{argument}"
+                )  # type: ignore[arg-type]
                 return f"sum of ({centred})^2" if self.power == 2 else f"sum of {centred}"
 
 

@@ -15,8 +15,10 @@ cannot raise.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING
 
 from discreet.data.columns import Boolean, Categorical, Column, Date, Integer, Real, Timestamp
@@ -60,6 +62,16 @@ class Expression:
 def quoted(name: str) -> str:
     """A name in SQL."""
     return '"' + name.replace('"', '""') + '"'
+
+
+@cache
+def _bare(name: str) -> bool:
+    """Whether a name is read as a name without quotes: in lower case, and no word of SQL."""
+    from sqlglot import tokenize
+
+    if re.fullmatch("[a-z_][a-z0-9_]*", name) is None or name in ("group", "order", "partition"):
+        return False
+    return [token.token_type.name for token in tokenize(name, dialect="duckdb")] == ["VAR"]
 
 
 def text(value: str) -> str:
@@ -126,7 +138,7 @@ class Ref(Expression):
         return frozenset({self.name})
 
     def __str__(self) -> str:
-        return self.name if self.name.isidentifier() and self.name.islower() else quoted(self.name)
+        return self.name if _bare(self.name) else quoted(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +161,7 @@ class Number(Expression):
         if bottom == 1:
             return str(whole)
         decimal = f"{float(self.value)!r}"
-        return decimal if Fraction(decimal) == self.value and "e" not in decimal else f"{whole} / {bottom}"
+        return decimal if "e" not in decimal and Fraction(decimal) == self.value else f"({whole} / {bottom})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,8 +293,11 @@ class Floor(Expression):
 
     @property
     def type(self) -> Numeric:
-        """The floors of the bounds."""
+        """The floors of the bounds; refused where the integers on the way to them do not fit."""
         known = number(self.inner)
+        top, bottom = known.step.numerator, known.step.denominator
+        widest = known.high * top - _floor(known.low, known.step) * bottom
+        Numeric(min(known.low * top, 0), max(known.high * top, widest // 2 + 1), Fraction(1), nullable=False)
         return Numeric(_floor(known.low, known.step), _floor(known.high, known.step), Fraction(1), known.nullable)
 
     def code(self) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from discreet.data.columns import Categorical, Date, Timestamp
 from discreet.data.domain import missing
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from sqlglot import expressions as exp
 
 DEEPEST = 100
+HEAVIEST = 20_000  # nodes of everything compiled for a question, copies included
+LONGEST_NUMBER = 40  # digits
 ALLOWED = (
     "comparisons, BETWEEN, IN, IS NULL, AND, OR, NOT, CASE, COALESCE, LEAST, GREATEST, ABS, FLOOR, EXTRACT and"
     " + - * with declared columns, / by a constant"
@@ -30,6 +33,16 @@ class Scope:
 
     table: Table
     names: frozenset[str]
+    weights: dict[int, tuple[Expression, int]] = field(default_factory=dict, compare=False)  # by identity, kept alive
+
+    def weigh(self, expression: Expression) -> int:
+        """How many nodes the compiled form has; refused where there are too many."""
+        if id(expression) not in self.weights:
+            total = 1 + sum(copies * self.weigh(part) for part, copies in _uses(expression))
+            if total > HEAVIEST:
+                raise UnsupportedError(f"an expression that compiles to more than {HEAVIEST:,} nodes; ask in smaller steps")
+            self.weights[id(expression)] = expression, total
+        return self.weights[id(expression)][1]
 
     def knows(self, name: str) -> bool:
         """Whether it has a column of this name, in any case."""
@@ -46,7 +59,38 @@ class Scope:
                 if known == self.table.unit:
                     raise UnsupportedError(f"the unit column {known!r} can only be used in COUNT(DISTINCT {known})")
                 return Ref(known, self.table.domain[known])
-        raise DomainError(missing(node.name, [name for name in self.table.domain if name != self.table.unit], what="column"))
+        raise DomainError(
+            missing(node.name, [name for name in self.table.domain if name != self.table.unit], what="column")
+        )
+
+
+def _uses(expression: Expression) -> list[tuple[Expression, int]]:
+    """The expressions one is made of, each with how often its compiled form repeats it."""
+    match expression:
+        case Absolute(inner):
+            return [(inner, 3 * _twice(inner))]
+        case Member(inner, options):
+            return [(inner, len(options) * _twice(inner)), *((option, _twice(option)) for option in options)]
+        case And() | Or() | Not() | IsNull():
+            return [(part, 1) for part in expression.parts]
+        case _:
+            return [(part, _twice(part)) for part in expression.parts]
+
+
+def _twice(expression: Expression) -> int:
+    """A truth value that is used as a number is written twice."""
+    return 2 if isinstance(expression, (And, Compare, IsNull, Member, Not, Or)) else 1
+
+
+def rational(text: str) -> Fraction:
+    """The number that digits spell, exactly; refused where it is absurdly long."""
+    found = re.fullmatch(r"[0-9_]*\.?[0-9_]*(?:[eE]([+-]?[0-9]+))?", text)
+    if found is None or len(text) > LONGEST_NUMBER or abs(int(found[1] or 0)) > LONGEST_NUMBER:
+        raise UnsupportedError(f"a number of at most {LONGEST_NUMBER} digits, got {text[:20]}")
+    try:
+        return Fraction(text)
+    except ValueError:
+        raise UnsupportedError(f"{text[:20]} is not a number") from None
 
 
 def literal(node: exp.Expression | None) -> Fraction | None:
@@ -62,13 +106,19 @@ def literal(node: exp.Expression | None) -> Fraction | None:
         case exp.Div() if (top := literal(node.this)) is not None and (bottom := literal(node.expression)):
             return top / bottom
         case exp.Literal() if not node.is_string:
-            return Fraction(node.name)
+            return rational(node.name)
         case _:
             return None
 
 
 def scalar(node: exp.Expression, scope: Scope, *, like: Expression | None = None, depth: int = 0) -> Expression:
     """Rebuild one scalar expression; `like` gives text literals their type."""
+    made = _rebuilt(node, scope, like=like, depth=depth)
+    scope.weigh(made)
+    return made
+
+
+def _rebuilt(node: exp.Expression, scope: Scope, *, like: Expression | None, depth: int) -> Expression:
     from sqlglot import expressions as exp
 
     if depth > DEEPEST:
@@ -98,9 +148,9 @@ def scalar(node: exp.Expression, scope: Scope, *, like: Expression | None = None
             quotient = Multiply(again(node.this), Number(1 / _divisor(node)))
             return quotient if type(node) is exp.Div else Floor(quotient)
         case exp.Mod():
-            divisor = _divisor(node)
-            whole = Floor(Multiply(again(node.this), Number(1 / divisor)))
-            return Add(again(node.this), Multiply(Number(divisor), whole), minus=True)
+            divisor, inner = _divisor(node), again(node.this)
+            whole = Floor(Multiply(inner, Number(1 / divisor)))
+            return Add(inner, Multiply(Number(divisor), whole), minus=True)
         case exp.Abs():
             return Absolute(again(node.this))
         case exp.Floor() if not node.args.get("decimals"):
@@ -126,7 +176,11 @@ def scalar(node: exp.Expression, scope: Scope, *, like: Expression | None = None
         case exp.Case() | exp.If() | exp.Coalesce() | exp.Least() | exp.Greatest():
             return _choice(node, again)
         case exp.Extract() | exp.Year() | exp.Quarter() | exp.Month() | exp.Day() | exp.DayOfWeek():
-            part = node.name if type(node) is exp.Extract else {"DayOfWeek": "dow"}.get(type(node).__name__, type(node).__name__)
+            part = (
+                node.name
+                if type(node) is exp.Extract
+                else {"DayOfWeek": "dow"}.get(type(node).__name__, type(node).__name__)
+            )
             return Part(part.lower(), again(node.expression if type(node) is exp.Extract else _undate(node.this)))
         case _:
             shown = node.sql(dialect="duckdb")
@@ -164,7 +218,7 @@ def _typed(node: exp.Expression, like: Expression | None) -> Expression:
         raise UnsupportedError("CAST is not supported: types are declared")
     match known:
         case Coded(Categorical() as column):
-            value = inner.name if inner.is_string or isinstance(column.values[0], str) else int(Fraction(inner.name))
+            value = inner.name if inner.is_string or isinstance(column.values[0], str) else int(rational(inner.name))
             return Word(value, column)
         case Coded(Date() | Timestamp() as column):
             return Day(inner.name, column)
@@ -198,16 +252,27 @@ def _choice(node: exp.Expression, again) -> Case:  # noqa: ANN001 - the recursio
             return Case(tuple((Not(IsNull(item)), item) for item in items[:-1]), items[-1])
         case exp.Least() | exp.Greatest():
             items = [again(item) for item in (node.this, *node.expressions)]
-            best, operator = items[0], "<=" if type(node) is exp.Least else ">="
-            for item in items[1:]:
-                best = Case(((Compare(operator, best, item), best), (IsNull(best), item), (IsNull(item), best)), item)
-            return best if isinstance(best, Case) else Case(((Not(IsNull(best)), best),))
+            return _extreme(items, "<=" if type(node) is exp.Least else ">=")
         case _:
             operand = node.args.get("this")
             subject = None if operand is None else again(operand)
             branches = []
             for branch in node.args["ifs"]:
                 condition = again(branch.this, like=subject)
-                branches.append((condition if subject is None else Compare("=", subject, condition), again(branch.args["true"])))
+                branches.append(
+                    (condition if subject is None else Compare("=", subject, condition), again(branch.args["true"]))
+                )
             default = node.args.get("default")
             return Case(tuple(branches), None if default is None or type(default) is exp.Null else again(default))
+
+
+def _extreme(items: list[Expression], operator: Literal["<=", ">="]) -> Case:
+    """The first item that beats all others, NULLs apart; if none of the earlier ones does, the last is it."""
+    branches = []
+    for i, item in enumerate(items[:-1]):
+        beats: list[Expression] = [Not(IsNull(item))] if item.type.nullable else []
+        for other in items[:i] + items[i + 1 :]:
+            wins = Compare(operator, item, other)
+            beats.append(Or((IsNull(other), wins)) if other.type.nullable else wins)
+        branches.append((beats[0] if len(beats) == 1 else And(tuple(beats)), item))
+    return Case(tuple(branches) or ((Not(IsNull(items[0])), items[0]),), items[-1])

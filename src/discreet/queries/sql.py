@@ -8,7 +8,6 @@ to an engine.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.data.domain import missing
@@ -16,7 +15,7 @@ from discreet.data.table import Table
 from discreet.errors import DomainError, UnsupportedError
 from discreet.queries.expression import Expression
 from discreet.queries.query import Aggregate, Having, Order, Output, Query
-from discreet.queries.scalar import Scope, literal, scalar
+from discreet.queries.scalar import HEAVIEST, Scope, literal, rational, scalar
 
 if TYPE_CHECKING:
     from sqlglot import expressions as exp
@@ -32,6 +31,10 @@ INSTEAD = {
     "offset": "OFFSET is not supported; use LIMIT",
     "sample": "sampling is not supported",
 }
+SAID = {
+    "alias", "big_int", "default", "desc", "expression", "expressions", "false", "from", "from_", "group", "having",
+    "high", "ifs", "ignore_nulls", "is_string", "limit", "low", "order", "quoted", "table", "this", "to", "true", "where",
+}  # fmt: skip
 
 
 def parse(sql: str, schema: Mapping[str, Table]) -> Query:
@@ -56,7 +59,21 @@ def parse(sql: str, schema: Mapping[str, Table]) -> Query:
     if len(statements) != 1 or type(statements[0]) is not exp.Select:
         kind = type(statements[0]).__name__ if statements else "nothing"
         raise UnsupportedError(f"only one SELECT statement can be asked, got {kind}")
-    return _select(statements[0], schema)
+    try:
+        query = _select(statements[0], schema)
+    except RecursionError:
+        raise UnsupportedError("the expressions are nested too deeply") from None
+    _nothing_ignored(statements[0])
+    return query
+
+
+def _nothing_ignored(statement: exp.Select) -> None:
+    """Refuse modifiers that the rebuilding does not look at: SYMMETRIC, NULLS FIRST, WITH TIES and the like."""
+    for node in statement.walk():
+        for clause, value in node.args.items():
+            if value and clause not in SAID:
+                shown = clause.rstrip("_").replace("_", " ").upper()
+                raise UnsupportedError(f"{shown} is not supported in {node.sql(dialect='duckdb')[:80]}")
 
 
 def _select(node: exp.Select, schema: Mapping[str, Table]) -> Query:
@@ -71,6 +88,9 @@ def _select(node: exp.Select, schema: Mapping[str, Table]) -> Query:
     aliases = {item.alias.lower(): item.this for item in node.expressions if item.alias}
     keys = _keys(node, scope, aliases)
     outputs = _outputs(node, scope, keys)
+    read = [where, *keys, *(output.value.argument for output in outputs if isinstance(output.value, Aggregate))]
+    if sum(scope.weigh(expression) for expression in read if expression is not None) > HEAVIEST:
+        raise UnsupportedError(f"a question that compiles to more than {HEAVIEST:,} nodes; ask in smaller steps")
     return Query(
         table=name,
         outputs=outputs,
@@ -105,15 +125,19 @@ def _keys(node: exp.Select, scope: Scope, aliases: dict[str, exp.Expression]) ->
     if group is None:
         return ()
     if any(value for clause, value in group.args.items() if clause != "expressions"):
-        raise UnsupportedError("GROUP BY needs a list of columns or expressions (no ALL, ROLLUP, CUBE or GROUPING SETS)")
+        raise UnsupportedError(
+            "GROUP BY needs a list of columns or expressions (no ALL, ROLLUP, CUBE or GROUPING SETS)"
+        )
     keys = []
     for item in group.expressions:
         if type(item) is exp.Literal and not item.is_string:
-            position = int(item.name)
-            if not 1 <= position <= len(node.expressions):
+            position = rational(item.name)
+            if position.denominator != 1 or not 1 <= position <= len(node.expressions):
                 raise UnsupportedError(f"GROUP BY {position}: there are {len(node.expressions)} columns in SELECT")
-            item = node.expressions[position - 1].unalias()
-        elif type(item) is exp.Column and not item.table and item.name.lower() in aliases and not scope.knows(item.name):
+            item = node.expressions[int(position) - 1].unalias()
+        elif (
+            type(item) is exp.Column and not item.table and item.name.lower() in aliases and not scope.knows(item.name)
+        ):
             item = aliases[item.name.lower()]
         keys.append(scalar(item, scope))
     return tuple(keys)
@@ -198,7 +222,9 @@ def _having(node: exp.Select, scope: Scope, outputs: tuple[Output, ...]) -> tupl
         return ()
     operators = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
     conditions = []
-    for term in node.args["having"].this.flatten() if type(node.args["having"].this) is exp.And else [node.args["having"].this]:
+    for term in (
+        node.args["having"].this.flatten() if type(node.args["having"].this) is exp.And else [node.args["having"].this]
+    ):
         term = term.unnest()
         constant = literal(term.expression) if type(term) in operators else None
         if constant is None:
@@ -211,12 +237,13 @@ def _output(node: exp.Expression, scope: Scope, outputs: tuple[Output, ...], key
     """The name of the output a node refers to: by alias, by position, or by saying it again."""
     from sqlglot import expressions as exp
 
-    if type(node) is exp.Literal and not node.is_string and 1 <= int(node.name) <= len(outputs):
-        return outputs[int(node.name) - 1].name
+    position = rational(node.name) if type(node) is exp.Literal and not node.is_string else None
+    if position is not None and position.denominator == 1 and 1 <= position <= len(outputs):
+        return outputs[int(position) - 1].name
     if type(node) is exp.Column and not node.table:
-        for output in outputs:
-            if output.name.lower() == node.name.lower():
-                return output.name
+        named = [output.name for output in outputs if output.name.lower() == node.name.lower()]
+        if named:
+            return node.name if node.name in named else named[0]
     value = aggregate(node, scope)
     for output in outputs:
         if value is not None and output.value == value:
@@ -244,5 +271,3 @@ def _limit(node: exp.Select) -> int | None:
     if count is None or count.denominator != 1:
         raise UnsupportedError("LIMIT needs a whole number")
     return int(count)
-
-
