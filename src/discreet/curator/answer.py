@@ -18,7 +18,6 @@ from discreet.curator.estimate import Estimate, estimate
 from discreet.curator.plan import Plan
 from discreet.data.columns import Value
 from discreet.errors import require
-from discreet.privacy.number import exact
 from discreet.queries.query import Aggregate, Output
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class Answer:
         for order in reversed(query.order):
             values = self._values(order.output)
             down = order.descending
-            ranked = sorted(keep, key=lambda i: _sortable(values[i], descending=down), reverse=down)  # noqa: B023
+            ranked = sorted(keep, key=lambda i: _sortable(values[i], descending=down), reverse=down)
             keep = np.array(ranked, dtype=np.int64)
         return keep if query.limit is None else keep[: query.limit]
 

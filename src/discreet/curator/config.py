@@ -103,6 +103,9 @@ def declaration(name: str, columns: object) -> Domain:
     """The domain of a table; blank bounds are named, so that they can be filled in."""
     if not isinstance(columns, dict):
         raise ParameterError(f"[tables.{name}.columns] needs a line for each column")
+    for column, entry in columns.items():
+        if not isinstance(entry, dict):
+            raise ParameterError(f'[tables.{name}.columns] {column} needs a type, as in {{ type = "boolean" }}')
     blank = [
         f"{column}.{key}" for column, entry in columns.items() for key, value in entry.items() if value in ("", [])
     ]

@@ -84,7 +84,7 @@ class Curator:
             raise ParameterError(f"need SQL text or a Query, got {type(question).__name__}")
         found = parse(str(question), self.tables)
         if found != question:
-            raise DomainError(f"the question is not about the declared columns of {question.table!r}; make it by parse()")
+            raise DomainError(f"the question is not about the declared columns of {question.table!r}")
         return found
 
     def explain(
@@ -165,7 +165,7 @@ class Curator:
             ]  # the only draw, and the only way out of the seal
         except DiscreetError:
             raise
-        except Exception as error:  # noqa: BLE001 - its text may quote a private value
+        except Exception as error:  # its text may quote a private value
             mark = secrets.token_hex(4)
             LOG.error("run %s failed: %s", mark, type(error).__name__)  # noqa: TRY400 - a traceback may hold values
         raise DiscreetError(f"the run failed; see the operator log, reference {mark}")

@@ -12,7 +12,7 @@ from discreet.data.domain import missing
 from discreet.data.table import Table
 from discreet.errors import DomainError, UnsupportedError
 from discreet.queries.expression import Absolute, Add, Day, Expression, Floor, Multiply, Number, Ref, Word
-from discreet.queries.predicate import And, Case, Compare, IsNull, Member, Not, Or, Part
+from discreet.queries.predicate import And, Case, Compare, IsNull, Member, Not, Operator, Or, Part
 from discreet.queries.types import Coded
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 DEEPEST = 100
 HEAVIEST = 20_000  # nodes of everything compiled for a question, copies included
 LONGEST_NUMBER = 40  # digits
+FLIPPED: dict[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 ALLOWED = (
     "comparisons, BETWEEN, IN, IS NULL, AND, OR, NOT, CASE, COALESCE, LEAST, GREATEST, ABS, FLOOR, EXTRACT and"
     " + - * with declared columns, / by a constant"
@@ -40,7 +41,7 @@ class Scope:
         if id(expression) not in self.weights:
             total = 1 + sum(copies * self.weigh(part) for part, copies in _uses(expression))
             if total > HEAVIEST:
-                raise UnsupportedError(f"an expression that compiles to more than {HEAVIEST:,} nodes; ask in smaller steps")
+                raise UnsupportedError(f"an expression that compiles to more than {HEAVIEST:,} nodes; make it shorter")
             self.weights[id(expression)] = expression, total
         return self.weights[id(expression)][1]
 
@@ -226,15 +227,20 @@ def _typed(node: exp.Expression, like: Expression | None) -> Expression:
             raise UnsupportedError(f"the text {inner.name!r} can only be compared with a categorical column or a date")
 
 
+def _constant(node: exp.Expression) -> bool:
+    from sqlglot import expressions as exp
+
+    return literal(node) is not None or type(node.unnest()) in (exp.Literal, exp.Cast, exp.Date, exp.Boolean)
+
+
 def _compare(node: exp.Binary, again) -> Compare:  # noqa: ANN001 - the recursion of scalar()
     from sqlglot import expressions as exp
 
     operators = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
-    flipped = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
     operator = operators[type(node)]
     left, right = node.this, node.expression
-    if literal(left) is not None or type(left.unnest()) in (exp.Literal, exp.Cast, exp.Date, exp.Boolean):
-        left, right, operator = right, left, flipped.get(operator, operator)
+    if _constant(left) and not _constant(right):
+        left, right, operator = right, left, FLIPPED.get(operator, operator)
     first = again(left)
     return Compare(operator, first, again(right, like=first))  # type: ignore[arg-type]
 
@@ -272,7 +278,8 @@ def _extreme(items: list[Expression], operator: Literal["<=", ">="]) -> Case:
     for i, item in enumerate(items[:-1]):
         beats: list[Expression] = [Not(IsNull(item))] if item.type.nullable else []
         for other in items[:i] + items[i + 1 :]:
-            wins = Compare(operator, item, other)
+            turned = isinstance(item, Number) and not isinstance(other, Number)  # constants stand on the right
+            wins = Compare(FLIPPED[operator], other, item) if turned else Compare(operator, item, other)
             beats.append(Or((IsNull(other), wins)) if other.type.nullable else wins)
         branches.append((beats[0] if len(beats) == 1 else And(tuple(beats)), item))
     return Case(tuple(branches) or ((Not(IsNull(items[0])), items[0]),), items[-1])

@@ -33,7 +33,8 @@ INSTEAD = {
 }
 SAID = {
     "alias", "big_int", "default", "desc", "expression", "expressions", "false", "from", "from_", "group", "having",
-    "high", "ifs", "ignore_nulls", "is_string", "limit", "low", "order", "quoted", "table", "this", "to", "true", "where",
+    "high", "ifs", "ignore_nulls", "is_string", "limit", "low", "order", "quoted", "table", "this", "to", "true",
+    "where",
 }  # fmt: skip
 
 
@@ -90,7 +91,7 @@ def _select(node: exp.Select, schema: Mapping[str, Table]) -> Query:
     outputs = _outputs(node, scope, keys)
     read = [where, *keys, *(output.value.argument for output in outputs if isinstance(output.value, Aggregate))]
     if sum(scope.weigh(expression) for expression in read if expression is not None) > HEAVIEST:
-        raise UnsupportedError(f"a question that compiles to more than {HEAVIEST:,} nodes; ask in smaller steps")
+        raise UnsupportedError(f"a question that compiles to more than {HEAVIEST:,} nodes; ask for less at once")
     return Query(
         table=name,
         outputs=outputs,
