@@ -15,7 +15,7 @@ import glob
 import gzip
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from discreet.data.engines.codes import literal, quoted
 from discreet.errors import DomainError
@@ -77,8 +77,9 @@ def _parquet(paths: list[str]) -> str:
 
 def _csv(paths: list[str]) -> str:
     """Nothing is inferred: the dialect is fixed, the names are those of the header line, every field is text."""
-    with _text(paths[0]) as file:
-        header = next(csv.reader(file), [])
+    with (gzip.open if paths[0].lower().endswith(".gz") else open)(paths[0], "rb") as file:
+        line = file.readline(1 << 20).decode("utf-8-sig", errors="replace")  # no byte of a row is looked at
+    header = next(csv.reader([line]), [])
     if not header:
         raise DomainError(f"no header line in {paths[0]!r}")
     fields = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
@@ -87,12 +88,6 @@ def _csv(paths: list[str]) -> str:
         "strict_mode = false, null_padding = true, ignore_errors = true, parallel = false"
     )
     return f"read_csv([{', '.join(map(literal, paths))}], {options})"
-
-
-def _text(path: str) -> TextIO:
-    if path.lower().endswith(".gz"):
-        return gzip.open(path, "rt", newline="", encoding="utf-8-sig")
-    return open(path, newline="", encoding="utf-8-sig")
 
 
 _READERS = {".parquet": _parquet, ".pq": _parquet, ".csv": _csv, ".csv.gz": _csv}
