@@ -18,12 +18,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from discreet.data.columns import MOST
 from discreet.errors import require
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    from sqlglot.expressions import Expression
+    from sqlglot import Expr
 
     IntArray = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 
@@ -34,7 +35,7 @@ Released = TypeVar("Released")
 class Key:
     """A grouping: each row's group is an integer 0 .. size - 1, or NULL, which drops the row."""
 
-    code: Expression
+    code: Expr
     size: int
 
 
@@ -43,16 +44,18 @@ class Measure:
     """What is added up in each group.
 
     rows: the kept rows whose value is not NULL (all of them where value is None);
-    units: the units with a kept row;  sum: the values of the kept rows, clamped to low .. high, NULL as 0.
+    units: the units with a kept row;  sum: the values of the kept rows, NULL as 0, all between low and high or 0.
     """
 
     kind: Literal["rows", "units", "sum"]
-    value: Expression | None = None
+    value: Expr | None = None
     low: int = 0
     high: int = 0
 
     def __post_init__(self) -> None:
         require(self.low <= self.high, "low <= high", low=self.low, high=self.high)
+        require(-MOST < self.low and self.high < MOST, "bounds within 62 bits", low=self.low, high=self.high)
+        require(self.kind != "sum" or self.value is not None, "something to sum", value=self.value)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -60,13 +63,18 @@ class Aggregation:
     """Filter, bound each unit's contribution, group and add up."""
 
     columns: tuple[str, ...]  # all that is read
-    where: Expression | None
+    where: Expr | None
     keys: tuple[Key, ...]
     measures: tuple[Measure, ...]
     unit: str | None  # None: each row is a unit of its own
     rows_per_unit: int
     groups_per_unit: int
     salt: int  # public; it decides which rows and groups of a unit are kept
+
+    def __post_init__(self) -> None:
+        require(self.rows_per_unit >= 1, "rows_per_unit >= 1", rows_per_unit=self.rows_per_unit)
+        require(self.groups_per_unit >= 1, "groups_per_unit >= 1", groups_per_unit=self.groups_per_unit)
+        require(self.cells < 1 << 31, "fewer than 2^31 groups", groups=self.cells)
 
     @property
     def cells(self) -> int:

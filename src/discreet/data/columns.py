@@ -121,19 +121,22 @@ class Real(Column):
     """
 
     name: ClassVar[str] = "real"
-    low: Number
-    high: Number
-    step: Fraction = field(default=Fraction(0), kw_only=True)  # type: ignore[assignment]
+    low: float | Fraction
+    high: float | Fraction
+    step: Fraction  # type: ignore[assignment]
     nullable: bool = field(default=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        low, high, step = exact(self.low), exact(self.high), exact(self.step)
-        require(low < high, "low < high", low=self.low, high=self.high)
-        require(step >= 0, "step > 0", step=self.step)
-        step = step or _power_of_ten((high - low) / 100_000)
-        whole = (low / step).denominator == 1 == (high / step).denominator
-        require(whole, "bounds that are multiples of the step", low=self.low, high=self.high, step=str(step))
-        for name, value in (("low", tidy(low)), ("high", tidy(high)), ("step", step)):
+    def __init__(self, low: Number, high: Number, *, step: Number | None = None, nullable: bool = False) -> None:
+        least, most = exact(low), exact(high)
+        require(least < most, "low < high", low=low, high=high)
+        size = _power_of_ten((most - least) / 100_000) if step is None else exact(step)
+        require(size > 0, "step > 0", step=step)
+        short = max(size.numerator, size.denominator) < MOST
+        require(short, "a step whose numerator and denominator have at most 62 bits", step=str(size))
+        whole = all((end / size).denominator == 1 for end in (least, most))
+        require(whole, "bounds that are multiples of the step", low=low, high=high, step=str(size))
+        values = {"low": tidy(least), "high": tidy(most), "step": size, "nullable": nullable}
+        for name, value in values.items():
             object.__setattr__(self, name, value)
         _bounds(self, *self.codes)
 
@@ -200,6 +203,7 @@ class Categorical(Column):
     nullable: bool = field(default=False, kw_only=True)
 
     def __init__(self, values: Sequence[str | int], *, nullable: bool = False) -> None:
+        require(not isinstance(values, str), "a list of categories", values=values)
         listed = tuple(values)
         require(bool(listed), "at least one category", values=listed)
         same = all(isinstance(v, str) for v in listed) or all(type(v) is int for v in listed)
@@ -241,9 +245,10 @@ class Date(Column):
     high: dt.date
     nullable: bool = field(default=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        for name in ("low", "high"):
-            object.__setattr__(self, name, _date(getattr(self, name), name))
+    def __init__(self, low: dt.date | str, high: dt.date | str, *, nullable: bool = False) -> None:
+        values = {"low": _date(low, "low"), "high": _date(high, "high"), "nullable": nullable}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
         _bounds(self, *self.codes)
 
     @property
@@ -290,6 +295,7 @@ class Timestamp(Column):
             object.__setattr__(self, name, _moment(value, name))
         object.__setattr__(self, "period", int(seconds))
         object.__setattr__(self, "nullable", nullable)
+        require(self.low <= self.high, "low <= high", low=str(self.low), high=str(self.high))
         _bounds(self, *self.codes)
 
     @property

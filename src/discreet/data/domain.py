@@ -6,7 +6,7 @@ import difflib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from discreet.data.columns import Column, column
+from discreet.data.columns import Column, Identifier, column
 from discreet.errors import DomainError, ParameterError, require
 
 
@@ -46,15 +46,15 @@ class Domain(Mapping[str, Column]):
         return name in self._columns
 
     def __hash__(self) -> int:
-        return hash(tuple(self._columns.items()))
+        return hash(frozenset(self._columns.items()))  # equal whatever the order, as mappings are
 
     def __repr__(self) -> str:
         return f"Domain({self._columns!r})"
 
     @property
     def size(self) -> int:
-        """How many different rows there can be: the product of the sizes of the columns."""
-        return math.prod(declared.size for declared in self._columns.values())
+        """How many different rows there can be: the product of the sizes of the columns, identifiers left out."""
+        return math.prod(declared.size for declared in self._columns.values() if not isinstance(declared, Identifier))
 
     def project(self, names: Sequence[str]) -> Domain:
         """The domain of some of the columns, in the order given."""

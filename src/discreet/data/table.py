@@ -63,7 +63,7 @@ class Table:
             require(whole and value >= 1, f"an integer {name} >= 1", **{name: value})
         if unit is None:
             require(rows_per_unit == groups_per_unit == 1, "bounds of 1 where each row is a unit", **bounds)
-        require(n is None or n >= 0, "n >= 0", n=n)
+        require(n is None or (type(n) is int and n >= 0), "an integer n >= 0", n=n)
         if isinstance(source, Path):
             source = str(source)
         values = dict(source=source, domain=domain, unit=unit, n=n, engine=engine, **bounds)

@@ -1,0 +1,193 @@
+"""discreet.data.engines.duckdb: sources, isolation, constant faults and the self-test."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+
+import duckdb
+import numpy as np
+import pandas
+import polars
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.data.aggregation import Aggregation, Key, Measure
+from discreet.data.columns import Categorical, Identifier, Integer, Real, Text
+from discreet.data.domain import Domain
+from discreet.data.engines import semantics, sources
+from discreet.data.engines.duckdb import DuckDB
+from discreet.data.table import Table
+from discreet.errors import DiscreetError, DomainError, ParameterError, UnsupportedError
+from tests.data.tables import sql
+
+ROWS = {"who": [1, 1, 2, 3, None], "ward": ["a", "b", "a", "z", "a"], "age": [10, 200, -5, 7, 8], "cost": [1.5, 2.25, float("nan"), 4.0, 1.0]}
+DOMAIN = Domain({"who": Identifier(), "ward": Categorical(["a", "b"]), "age": Integer(0, 119), "cost": Real(0, 10, step="0.01")})
+PLAN = Aggregation(
+    columns=("ward", "age"), where=sql('"age" >= 0'), keys=(Key(code=sql('"ward"'), size=2),),
+    measures=(Measure(kind="rows"), Measure(kind="units"), Measure(kind="sum", value=sql('"age"'), low=0, high=119)),
+    unit="who", rows_per_unit=2, groups_per_unit=2, salt=1,
+)  # fmt: skip
+ANSWER = [[2, 2, 10], [1, 1, 119]]
+
+
+def run(source, plan=PLAN, *, domain=DOMAIN, engine=None):
+    declared = Table(source, domain=domain, unit="who", rows_per_unit=2, groups_per_unit=2)
+    return (engine or DuckDB(threads=1)).run(declared, plan).through(lambda cells: cells.tolist())
+
+
+def stored(folder):
+    """The same rows in every kind of source."""
+    table = pa.table(ROWS)
+    pq.write_table(table, folder / "visits.parquet")
+    pq.write_table(table.slice(0, 2), folder / "part-1.parquet")
+    pq.write_table(table.slice(2), folder / "part-2.parquet")
+    table.to_pandas().astype({"who": "Int64"}).to_csv(folder / "visits.csv", index=False)
+    table.to_pandas().astype({"who": "Int64"}).to_csv(folder / "visits.csv.gz", index=False)
+    with duckdb.connect(str(folder / "visits.duckdb")) as connection:
+        connection.execute("CREATE TABLE visits AS SELECT * FROM read_parquet($1)", [str(folder / "visits.parquet")])
+    files = ["visits.parquet", "part-*.parquet", "visits.csv", "visits.csv.gz", "visits.duckdb::visits"]
+    frame = table.to_pandas()
+    return [str(folder / name) for name in files] + [
+        folder / "visits.parquet", (str(folder / "visits.duckdb"), "visits"), table, table.to_batches()[0], frame,
+        frame.astype(object), polars.from_arrow(table),
+    ]  # fmt: skip
+
+
+def test_every_source_gives_the_same_integers(tmp_path):
+    for source in stored(tmp_path):
+        assert run(source) == ANSWER
+        assert run(source, engine=DuckDB(plain=True)) == ANSWER
+
+
+def test_rows_that_are_their_own_units_are_all_counted():
+    plan = dataclasses.replace(PLAN, unit=None, rows_per_unit=1, groups_per_unit=1)
+    declared = Table(pa.table(ROWS), domain=DOMAIN, unit=None)
+
+    assert DuckDB().run(declared, plan).through(lambda cells: cells.tolist()) == [[3, 3, 18], [1, 1, 119]]
+
+
+def test_an_empty_table_gives_zeros():
+    empty = pa.table(ROWS).slice(0, 0)
+
+    assert run(empty) == run(empty, engine=DuckDB(plain=True)) == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_a_row_without_a_value_that_must_be_there_is_dropped():
+    plan = dataclasses.replace(PLAN, columns=("ward", "age", "cost"))
+
+    assert run(pa.table(ROWS), plan) == [[1, 1, 10], [1, 1, 119]]  # the NaN
+
+
+def test_a_column_may_have_the_name_of_our_own():
+    renamed = pa.table({"_u": ROWS["ward"], "u": ROWS["who"], "g": ROWS["age"]})
+    domain = Domain({"_u": Categorical(["a", "b"]), "u": Text(9), "g": Integer(0, 119)})
+    plan = dataclasses.replace(
+        PLAN, columns=("_u", "g"), unit="u", where=sql('"g" >= 0'), keys=(Key(code=sql('"_u"'), size=2),),
+        measures=(*PLAN.measures[:2], Measure(kind="sum", value=sql('"g"'), low=0, high=119)),
+    )  # fmt: skip
+
+    assert DuckDB().run(Table(renamed, domain=domain, unit="u"), plan).through(lambda cells: cells.tolist()) == ANSWER
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("nowhere.parquet", "no file 'nowhere.parquet'"),
+        ("no-*.csv", r"no file 'no-\*.csv'"),
+        ("no.duckdb::visits", "no file 'no.duckdb'"),
+        ("visits.xlsx", "need a source among"),
+        ([1, 2], "got list"),
+        (pa.table({"who": [1], "word": ["a"], "age": [1]}), "no column 'ward'; did you mean 'word'"),
+    ],
+)
+def test_a_missing_source_or_column_is_named(source, message):
+    with pytest.raises(DomainError, match=message):
+        run(source)
+
+
+def test_nothing_but_the_source_can_be_reached(tmp_path):
+    others = stored(tmp_path)
+    other = str(tmp_path / "part-1.parquet")
+    for source in (others[0], others[2], others[4], others[7]):
+        with DuckDB()._open() as connection:
+            relation = sources.attach(connection, source)
+            connection.execute(f"SELECT * FROM {relation}").fetchall()
+            for forbidden in (
+                f"SELECT * FROM read_parquet('{other}')", f"SELECT * FROM '{other}'", f"SELECT * FROM read_text('{other}')",
+                f"SELECT * FROM glob('{tmp_path}/*')", f"COPY (SELECT 1) TO '{tmp_path}/out.csv'",
+                f"ATTACH '{tmp_path}/new.duckdb'", "SET enable_external_access = true", "SET lock_configuration = false",
+                "SET memory_limit = '9GB'", "LOAD httpfs", "SELECT * FROM others",
+            ):  # fmt: skip
+                with pytest.raises(duckdb.Error):
+                    connection.execute(forbidden).fetchall()
+    assert not (tmp_path / "out.csv").exists()
+    assert not (tmp_path / "new.duckdb").exists()
+
+
+def test_a_csv_is_read_the_same_whatever_its_rows(tmp_path):
+    """No type, dialect or name is inferred from rows, and no row raises."""
+    good = b"who,ward,age,cost\n1,a,10,1\n2,b,5,2\n"
+    poison = [b"", b"3", b"3,a,5,6,7,8", b"3,a,x,y", b"3,\xff\xfe,5,5", b'3,"q""r",5,5', b"3;a;5;5", b"3,\x00,5,1", b"3," + b"z" * 3_000_000 + b",1,1"]  # fmt: skip
+    for row in poison:
+        (tmp_path / "a.csv").write_bytes(good + row + b"\n4,a,7,7\n")
+
+        answer = run(str(tmp_path / "a.csv"))
+        assert answer[1] == [1, 1, 5]
+        assert answer[0] in ([2, 2, 17], [3, 3, 22])
+
+
+def test_python_objects_are_read_as_text_one_by_one():
+    frame = pandas.DataFrame({"who": [1, "x", None], "ward": ["a", 5, b"a"], "age": ["7", {}, 3.0]}, dtype=object)
+
+    assert run(frame) == [[1, 1, 7], [0, 0, 0]]
+
+
+def test_a_failure_after_the_first_row_is_one_constant_sentence(tmp_path, caplog):
+    """Text that is not UTF-8 breaks the reader; a sum beyond its type breaks the arithmetic."""
+    offsets, text = pa.py_buffer(np.array([0, 7], np.int32)), pa.py_buffer(b"secret\xff")
+    broken = pa.table({"who": [1], "ward": pa.Array.from_buffers(pa.string(), 1, [None, offsets, text]), "age": [1]})
+    pq.write_table(broken, tmp_path / "broken.parquet")
+    with caplog.at_level(logging.ERROR, logger="discreet.operator"), pytest.raises(DiscreetError) as caught:
+        run(str(tmp_path / "broken.parquet"))
+
+    assert str(caught.value)[:-8] == "the run failed; see the operator log, reference "
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert type(caught.value) is DiscreetError
+    assert "secret" not in caplog.text
+    assert str(caught.value)[-8:] in caplog.text
+
+
+def test_memory_is_capped():
+    many = pa.table({"who": np.arange(400_000).astype(str), "ward": ["a"] * 400_000, "age": np.arange(400_000)})
+
+    with pytest.raises(DiscreetError, match="the run failed"):
+        run(many, engine=DuckDB(memory="5MB", plain=True, threads=1))
+
+
+def test_this_duckdb_computes_as_assumed():
+    DuckDB().check()
+
+
+def test_an_engine_that_computes_otherwise_is_refused(monkeypatch):
+    monkeypatch.setattr(semantics, "ASSUMED", (*semantics.ASSUMED, ("1 // 0 IS NULL", True)))  # DuckDB 1.5
+
+    with pytest.raises(UnsupportedError, match="1 // 0 IS NULL"):
+        DuckDB().check()
+    with pytest.raises(UnsupportedError):
+        run(pa.table(ROWS), engine=DuckDB(memory="1GB"))
+
+
+def test_every_assumption_can_fail(monkeypatch):
+    for expression, expected in semantics.ASSUMED:
+        other = not expected if isinstance(expected, bool) else "" if isinstance(expected, str) else -1
+        monkeypatch.setattr(semantics, "ASSUMED", ((expression, other),))
+        with pytest.raises(UnsupportedError):
+            DuckDB().check()
+
+
+def test_threads_must_be_positive():
+    with pytest.raises(ParameterError, match="threads >= 1"):
+        DuckDB(threads=0)
