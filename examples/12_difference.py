@@ -22,7 +22,7 @@ def detected(epsilon: float) -> float:
 
 
 laplace, rng = Laplace(epsilon=EPSILON, sensitivity=1), SeededRandom(3)
-with_person, without = laplace(np.ones(TRIALS, int), rng=rng), laplace(np.zeros(TRIALS, int), rng=rng)
+with_person, without = (np.asarray(laplace(np.full(TRIALS, truth), rng=rng)) for truth in (1, 0))
 rate = (
     (with_person - without >= 1).mean() + (with_person - without > 0).mean()
 ) / 2  # the discrete law has ties at 1/2

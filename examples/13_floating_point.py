@@ -29,7 +29,7 @@ def reachable(outputs: np.ndarray, centre: float) -> np.ndarray:
 rng = np.random.default_rng(5)
 u = rng.integers(1, 2**53, DRAWS) * GRID
 naive = 0.0 + rng.choice([-1.0, 1.0], DRAWS) * -np.log(u)
-exact = Laplace(epsilon=1, sensitivity=1)(np.zeros(DRAWS, dtype=int), rng=SeededRandom(5))
+exact = np.asarray(Laplace(epsilon=1, sensitivity=1)(np.zeros(DRAWS, dtype=int), rng=SeededRandom(5)))
 
 given_away = 1 - reachable(naive, 1.0).mean()
 print(f"floating point: {given_away:.0%} of the answers for 0 are impossible for 1")

@@ -153,7 +153,7 @@ class Answer:
             f" Discrete {' and '.join(kinds)} noise; discreet {__version__}. Question: {query}"
         )
 
-    def plot(self, *, beta: float | None = None) -> alt.Chart | alt.VConcatChart:
+    def plot(self, *, beta: float | None = None) -> alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart:
         """A picture: bars with error bars, a line or a heat map, as the shape suggests."""
         from discreet.curator.picture import plot
 

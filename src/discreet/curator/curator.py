@@ -28,7 +28,7 @@ from discreet.queries.sql import parse
 if TYPE_CHECKING:
     from discreet.curator.estimate import Noisy
     from discreet.curator.explain import Explanation
-    from discreet.data.aggregation import Aggregation
+    from discreet.data.aggregation import Aggregation, IntArray
 
 LOG = logging.getLogger("discreet.operator")
 
@@ -157,12 +157,15 @@ class Curator:
 
     def _release(self, step: Plan, pass_: Aggregation, engine: Engine) -> Noisy:
         """Read and draw.  From here on a failure may depend on private rows: all of them say the same."""
-        try:
-            exact = engine.run(step.table, pass_)  # Sealed; the only read of private rows
+        import numpy as np
+
+        def draw(cells: IntArray) -> Noisy:  # the only draw, and the only way out of the seal
             return [
-                exact.through(lambda cells, i=i, mechanism=release.mechanism: mechanism(cells[:, i], rng=self._rng))
-                for i, release in enumerate(step.releases)
-            ]  # the only draw, and the only way out of the seal
+                np.asarray(release.mechanism(cells[:, i], rng=self._rng)) for i, release in enumerate(step.releases)
+            ]
+
+        try:
+            return engine.run(step.table, pass_).through(draw)  # Sealed; the only read of private rows
         except DiscreetError:
             raise
         except Exception as error:  # its text may quote a private value

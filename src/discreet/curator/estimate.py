@@ -24,15 +24,16 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    Floats = npt.NDArray[np.float64]
-    Noisy = list[npt.NDArray[np.int64] | npt.NDArray[np.object_]]
+    Floats = npt.NDArray[np.floating]
+    Released = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+    Noisy = list[Released]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
     """Values of one output for every cell, with the ends of its intervals; NaN where there is none."""
 
-    value: Floats | npt.NDArray[np.int64]
+    value: Floats | Released
     low: Floats
     high: Floats
 
@@ -50,7 +51,7 @@ def estimate(plan: Plan, aggregate: Aggregate, noisy: Noisy, *, beta: float, cel
         value = columns[0] if step == 1 else columns[0].astype(float) * float(step)
         middle = np.asarray(value, dtype=float)
         reach = alphas[0] * float(step)
-        return Estimate(np.asarray(value), middle - reach, middle + reach)
+        return Estimate(value, middle - reach, middle + reach)
     assert aggregate.argument is not None
     known = number(aggregate.argument)
     step, centre = float(known.step), plan.releases[places[1]].part.centre

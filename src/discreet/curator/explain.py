@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from discreet.curator.plan import Plan, Release, plan
 from discreet.data.table import Table
@@ -15,6 +16,9 @@ from discreet.privacy.number import Number, exact
 from discreet.queries.compile import Part
 from discreet.queries.expression import number
 from discreet.queries.query import Aggregate, Query
+
+if TYPE_CHECKING:
+    from discreet.curator.estimate import Noisy
 
 GROUP_SIZES = (100, 10_000, 1_000_000)  # for what cannot be predicted without knowing how many rows there are
 USUAL_DELTA = Fraction(1, 10**6)
@@ -131,7 +135,15 @@ def explain(
     return Explanation(chosen, beta, lines, _removed(chosen), _alternatives(chosen, beta, bounds))
 
 
-def epsilon_for(query: Query, table: Table, error: float, *, beta: float, **bounds: int | None) -> Fraction:
+def epsilon_for(
+    query: Query,
+    table: Table,
+    error: float,
+    *,
+    beta: float,
+    rows_per_unit: int | None = None,
+    groups_per_unit: int | None = None,
+) -> Fraction:
     """The least epsilon, to three digits, for which every count and sum is within `error` with probability 1 - beta."""
     if any(aggregate.function not in ("count", "units", "sum") for aggregate in query.aggregates):
         raise UnsupportedError(
@@ -139,7 +151,7 @@ def epsilon_for(query: Query, table: Table, error: float, *, beta: float, **boun
         )
 
     def worst(epsilon: Fraction) -> float:
-        chosen = plan(query, table, epsilon=epsilon, **bounds)
+        chosen = plan(query, table, epsilon=epsilon, rows_per_unit=rows_per_unit, groups_per_unit=groups_per_unit)
         return max(_half_width(chosen, aggregate, beta) for aggregate in query.aggregates)
 
     low, high = Fraction(1, 10**9), Fraction(1)
@@ -181,7 +193,7 @@ def _spread(chosen: Plan, aggregate: Aggregate, places: tuple[int, ...], rows: i
 
     from discreet.curator.estimate import estimate
 
-    noisy = [np.zeros(1, dtype=np.int64) for _ in chosen.releases]
+    noisy: Noisy = [np.zeros(1, dtype=np.int64) for _ in chosen.releases]
     noisy[places[0]] = np.array([rows])
     if len(places) == 3:  # values spread over the whole range
         assert aggregate.argument is not None

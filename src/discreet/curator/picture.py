@@ -13,10 +13,12 @@ from discreet.queries.types import Coded, Numeric, Truth
 if TYPE_CHECKING:
     import altair as alt
 
+    Panel = alt.Chart | alt.LayerChart | alt.FacetChart
+
 MANY = 12  # more keys than this, in order, make a line
 
 
-def plot(answer: Answer, *, beta: float | None = None) -> alt.Chart | alt.VConcatChart:
+def plot(answer: Answer, *, beta: float | None = None) -> Panel | alt.VConcatChart:
     """One panel for each aggregate."""
     try:
         import altair as alt
@@ -36,7 +38,7 @@ def save(answer: Answer, path: str | Path) -> None:
     plot(answer).save(str(file))
 
 
-def _panel(answer: Answer, name: str, keys: list[str], rows: list[dict[str, object]]) -> alt.Chart:
+def _panel(answer: Answer, name: str, keys: list[str], rows: list[dict[str, object]]) -> Panel:
     import altair as alt
 
     values = [

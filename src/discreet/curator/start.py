@@ -41,7 +41,9 @@ def start(
         where = str(source.resolve().relative_to(out.resolve().parent))
     except ValueError:
         where = str(source.resolve())
-    entry: dict[str, object] = {"source": where} | ({} if unit is None else {"unit": unit, **bounds})
+    entry: dict[str, object] = {"source": where}
+    if unit is not None:
+        entry |= {"unit": unit, **bounds}
     settings = {
         "ledger": f"{out.stem}-ledger.db",
         "budget": {name: amount for name, amount in budget.items() if amount is not None},

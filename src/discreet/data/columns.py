@@ -375,6 +375,6 @@ def column(declaration: dict[str, object]) -> Column:
     if kind not in _TYPES:
         raise ParameterError(f"need a column type among {', '.join(_TYPES)}, got {kind!r}")
     try:
-        return _TYPES[str(kind)](**rest)  # type: ignore[arg-type]
+        return _TYPES[str(kind)](**rest)
     except TypeError as error:
         raise ParameterError(f"a column of type {kind} cannot be made from {sorted(rest)}: {error}") from None

@@ -27,7 +27,7 @@ from discreet.queries.query import Aggregate, Query
 from discreet.queries.types import Coded, Numeric, Truth
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression as Tree
+    from sqlglot import Expr as Tree
 
 CELLS = 1_000_000  # the most group keys of one question
 
@@ -91,9 +91,9 @@ class Part:
             case "rows", argument:
                 return f"rows with {argument}"
             case _, argument:
-                centred = (
-                    f"{argument} - {float(self.centre * number(argument).step):g}" if self.centre else f"{argument}"
-                )  # type: ignore[arg-type]
+                assert argument is not None
+                shift = f" - {float(self.centre * number(argument).step):g}" if self.centre else ""
+                centred = f"{argument}{shift}"
                 return f"sum of ({centred})^2" if self.power == 2 else f"sum of {centred}"
 
 

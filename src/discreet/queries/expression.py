@@ -26,7 +26,7 @@ from discreet.errors import DomainError, ParameterError, UnsupportedError
 from discreet.queries.types import Coded, Numeric, Truth, Type, common_step
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression as Tree
+    from sqlglot import Expr as Tree
 
 
 class Expression:
@@ -209,10 +209,9 @@ class Day(Expression):
 
     def code(self) -> str:
         """Its code, even outside the declared bounds."""
-        return str(type(self.column)(self.value, self.value, **self._step()).codes[0])
-
-    def _step(self) -> dict[str, int]:
-        return {"step": self.column.period} if isinstance(self.column, Timestamp) else {}
+        if isinstance(self.column, Timestamp):
+            return str(Timestamp(self.value, self.value, step=self.column.period).codes[0])
+        return str(Date(self.value, self.value).codes[0])
 
     def __str__(self) -> str:
         return text(self.value)

@@ -22,7 +22,8 @@ def same_scale(left: Expression, right: Expression) -> tuple[str, str]:
             raise UnsupportedError(f"cannot compare {left} with {right}: they are not of one type")
         return f"({left.code()})", f"({right.code()})"
     step = common_step(number(left).step, number(right).step)
-    number(left).at(step), number(right).at(step)  # refuses what would not fit
+    for side in (left, right):
+        number(side).at(step)  # refuses what would not fit
     return numeric_code(left, step), numeric_code(right, step)
 
 

@@ -94,7 +94,7 @@ def rational(text: str) -> Fraction:
         raise UnsupportedError(f"{text[:20]} is not a number") from None
 
 
-def literal(node: exp.Expression | None) -> Fraction | None:
+def literal(node: exp.Expr | None) -> Fraction | None:
     """The number a node spells, or None."""
     from sqlglot import expressions as exp
 
@@ -112,20 +112,20 @@ def literal(node: exp.Expression | None) -> Fraction | None:
             return None
 
 
-def scalar(node: exp.Expression, scope: Scope, *, like: Expression | None = None, depth: int = 0) -> Expression:
+def scalar(node: exp.Expr, scope: Scope, *, like: Expression | None = None, depth: int = 0) -> Expression:
     """Rebuild one scalar expression; `like` gives text literals their type."""
     made = _rebuilt(node, scope, like=like, depth=depth)
     scope.weigh(made)
     return made
 
 
-def _rebuilt(node: exp.Expression, scope: Scope, *, like: Expression | None, depth: int) -> Expression:
+def _rebuilt(node: exp.Expr, scope: Scope, *, like: Expression | None, depth: int) -> Expression:
     from sqlglot import expressions as exp
 
     if depth > DEEPEST:
         raise UnsupportedError(f"an expression nested more than {DEEPEST} deep")
 
-    def again(inner: exp.Expression, *, like: Expression | None = None) -> Expression:
+    def again(inner: exp.Expr, *, like: Expression | None = None) -> Expression:
         return scalar(inner, scope, like=like, depth=depth + 1)
 
     if (constant := literal(node)) is not None and not (like is not None and _is_word(like)):
@@ -188,7 +188,7 @@ def _rebuilt(node: exp.Expression, scope: Scope, *, like: Expression | None, dep
             raise UnsupportedError(f"{shown[:80]} is not supported; allowed are {ALLOWED}")
 
 
-def _undate(node: exp.Expression) -> exp.Expression:
+def _undate(node: exp.Expr) -> exp.Expr:
     """sqlglot wraps the argument of YEAR() in a cast to a date."""
     from sqlglot import expressions as exp
 
@@ -207,7 +207,7 @@ def _divisor(node: exp.Binary) -> Fraction:
     return divisor
 
 
-def _typed(node: exp.Expression, like: Expression | None) -> Expression:
+def _typed(node: exp.Expr, like: Expression | None) -> Expression:
     """A literal whose meaning depends on what it is compared with."""
     from sqlglot import expressions as exp
 
@@ -227,7 +227,7 @@ def _typed(node: exp.Expression, like: Expression | None) -> Expression:
             raise UnsupportedError(f"the text {inner.name!r} can only be compared with a categorical column or a date")
 
 
-def _constant(node: exp.Expression) -> bool:
+def _constant(node: exp.Expr) -> bool:
     from sqlglot import expressions as exp
 
     return literal(node) is not None or type(node.unnest()) in (exp.Literal, exp.Cast, exp.Date, exp.Boolean)
@@ -245,7 +245,7 @@ def _compare(node: exp.Binary, again) -> Compare:  # noqa: ANN001 - the recursio
     return Compare(operator, first, again(right, like=first))  # type: ignore[arg-type]
 
 
-def _choice(node: exp.Expression, again) -> Case:  # noqa: ANN001 - the recursion of scalar()
+def _choice(node: exp.Expr, again) -> Case:  # noqa: ANN001 - the recursion of scalar()
     """CASE, IF, COALESCE, LEAST and GREATEST, all as CASE."""
     from sqlglot import expressions as exp
 

@@ -119,7 +119,7 @@ def _table(node: exp.Select, schema: Mapping[str, Table]) -> tuple[str, str]:
     return names[table.name.lower()], table.alias or table.name
 
 
-def _keys(node: exp.Select, scope: Scope, aliases: dict[str, exp.Expression]) -> tuple[Expression, ...]:
+def _keys(node: exp.Select, scope: Scope, aliases: dict[str, exp.Expr]) -> tuple[Expression, ...]:
     from sqlglot import expressions as exp
 
     group = node.args.get("group")
@@ -162,7 +162,7 @@ def _outputs(node: exp.Select, scope: Scope, keys: tuple[Expression, ...]) -> tu
     return tuple(outputs)
 
 
-def _name(node: exp.Expression, value: Aggregate | int, taken: list[Output]) -> str:
+def _name(node: exp.Expr, value: Aggregate | int, taken: list[Output]) -> str:
     """A name for an output without AS: the column's, or the function's with its column."""
     from sqlglot import expressions as exp
 
@@ -175,7 +175,7 @@ def _name(node: exp.Expression, value: Aggregate | int, taken: list[Output]) -> 
     return next(name for i in range(len(names) + 1) if (name := base if not i else f"{base}_{i + 1}") not in names)
 
 
-def aggregate(node: exp.Expression, scope: Scope) -> Aggregate | None:
+def aggregate(node: exp.Expr, scope: Scope) -> Aggregate | None:
     """The aggregate a node stands for, or None if it is not one."""
     from sqlglot import expressions as exp
 
@@ -234,7 +234,7 @@ def _having(node: exp.Select, scope: Scope, outputs: tuple[Output, ...]) -> tupl
     return tuple(conditions)
 
 
-def _output(node: exp.Expression, scope: Scope, outputs: tuple[Output, ...], keys: tuple[Expression, ...]) -> str:
+def _output(node: exp.Expr, scope: Scope, outputs: tuple[Output, ...], keys: tuple[Expression, ...]) -> str:
     """The name of the output a node refers to: by alias, by position, or by saying it again."""
     from sqlglot import expressions as exp
 
