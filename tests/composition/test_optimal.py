@@ -152,6 +152,29 @@ def test_rounding_to_the_nearest_cell_is_caught():
     assert product_delta(pairs, least_epsilon([(twin, 8)], step, 1e-3)) > 1e-3
 
 
+def test_an_epsilon_below_the_window_is_never_returned():
+    """Found by the long check: the window lay above 0, and the losses between were not in it."""
+    epsilons = [Fraction(8, 25)] * 38
+    exact = float(optimal([PureDP(e) for e in epsilons], 1e-9).epsilon)
+    for step in (1e-4, 0.0009863062404750363, 0.01):
+        p = 1 / (1 + np.exp(-0.32))
+        law = split(np.array([0.32, -0.32]), np.array([p, 1 - p]), step)
+        found = least_epsilon([(law, 38)], step, 1e-9)
+
+        assert exact <= found <= exact * 1.02
+
+
+@given(fractions, st.integers(2, 120), deltas, st.sampled_from([1e-4, 1e-3, 0.013, 0.1]))
+@settings(max_examples=60)
+def test_the_transform_is_safe_on_any_lattice(epsilon, k, delta, step):
+    e = float(epsilon)
+    p = 1 / (1 + np.exp(-e))
+    law = split(np.array([e, -e]), np.array([p, 1 - p]), step)
+    exact = float(optimal([PureDP(epsilon)] * k, delta).epsilon)
+
+    assert least_epsilon([(law, k)], step, delta) >= exact * (1 - 1e-8)
+
+
 def test_no_finite_epsilon_is_reported_as_infinite():
     law = Law(np.array([0]), np.array([0.9]), 0.1)
 

@@ -11,7 +11,7 @@ laws, counts and step.  Masses are tilted by e^(theta i step) first, so that the
 error of the transform is relative to delta itself (a saddle point) rather than to 1.
 Four errors are bounded and added: rounding in the transform (Higham 2002, Theorem
 24.2), in powers and tilts, and the mass beyond the window (Chernoff); what wraps
-round from below only adds to delta.  Proof: docs/theory/accounting.md.
+round from below the window only adds to delta, and no epsilon below it is returned.  Proof: docs/theory/accounting.md.
 """
 
 from __future__ import annotations
@@ -82,13 +82,17 @@ def least_epsilon(laws: Sequence[tuple[Law, int]], step: float, delta: float) ->
         return math.inf
     slope, ceiling = _saddle(laws, step, finite_delta)
     ceiling = max(0.0, min(ceiling, step * sum(count * int(law.indices.max()) for law, count in laws)))
-    exceeds = _tail(laws, step, slope)
-    if exceeds(0.0) <= finite_delta:
+    slope = min(slope, 12 / _deviation(laws))  # a steeper one would show the largest loss and nothing below it
+    widths = [1, 8, 64]
+    exceeds, floor = _tail(laws, step, slope, widths[0])
+    while floor > 0 and len(widths) > 1 and exceeds(floor) <= finite_delta:  # the least epsilon lies below the window
+        exceeds, floor = _tail(laws, step, slope, widths.pop(1))
+    if floor <= 0 and exceeds(0.0) <= finite_delta:
         return 0.0
     low, high = 0.0, ceiling  # Chernoff's bound, or the largest loss: private in any case
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if exceeds(middle) <= finite_delta else (middle, high)
+        low, high = (low, middle) if middle >= floor and exceeds(middle) <= finite_delta else (middle, high)
     return high * (1 + 2.0**-48)
 
 
@@ -98,7 +102,7 @@ def _saddle(laws: Sequence[tuple[Law, int]], step: float, delta: float) -> tuple
     def bound(log_slope: float) -> float:
         slope = math.exp(log_slope)
         total = sum(count * law.tilted(slope)[0] for law, count in laws)
-        return step * (total * (1 + _rounding(laws)) - math.log(delta) + _rounding(laws)) / slope
+        return step * (total + (1 + abs(total)) * _rounding(laws) - math.log(delta)) / slope
 
     widest = max(max(abs(int(law.indices.max())), abs(int(law.indices.min())), 1) for law, _ in laws)
     low, high = math.log(1e-4 / widest) - math.log(sum(count for _, count in laws)), math.log(2000.0)
@@ -113,13 +117,30 @@ def _saddle(laws: Sequence[tuple[Law, int]], step: float, delta: float) -> tuple
     return math.exp(best), bound(best)
 
 
+def _deviation(laws: Sequence[tuple[Law, int]]) -> float:
+    """The standard deviation of the sum, in cells, and at least 1."""
+    import numpy as np
+
+    square = 1.0
+    for law, count in laws:
+        _, weights = law.tilted(0.0)
+        mean = float(np.dot(weights, law.indices))
+        square += count * float(np.dot(weights, (law.indices - mean) ** 2))
+    return math.sqrt(square)
+
+
 def _rounding(laws: Sequence[tuple[Law, int]]) -> float:
     """Relative error that all masses and tilts together can carry."""
     return 2 * MASS_ERROR * sum(count for _, count in laws)
 
 
-def _tail(laws: Sequence[tuple[Law, int]], step: float, slope: float) -> Callable[[float], float]:
-    """An upper bound on E[(1 - e^(epsilon - L))_+; L finite] as a function of epsilon."""
+def _tail(
+    laws: Sequence[tuple[Law, int]], step: float, slope: float, width: int
+) -> tuple[Callable[[float], float], float]:
+    """An upper bound on E[(1 - e^(epsilon - L))_+; L finite], and the epsilon from which on it holds.
+
+    Below the window it would not: losses above such an epsilon are missing from it.
+    """
     import numpy as np
 
     tilts = [(*law.tilted(slope), law, count) for law, count in laws]
@@ -130,7 +151,7 @@ def _tail(laws: Sequence[tuple[Law, int]], step: float, slope: float) -> Callabl
         count * float(np.dot(weights, (law.indices - mean) ** 2))
         for mean, (_, weights, law, count) in zip(means, tilts, strict=True)
     )
-    size = 1 << max(10, math.ceil(math.log2(24 * math.sqrt(variance) + 64)))
+    size = 1 << max(10, math.ceil(math.log2(width * (24 * math.sqrt(variance) + 32 / slope + 64))))
     size = min(size, LONGEST)
     start = math.floor(centre) - size // 2
     probability, error = _convolve(tilts, size, start)
@@ -148,7 +169,7 @@ def _tail(laws: Sequence[tuple[Law, int]], step: float, slope: float) -> Callabl
         inside = float(np.dot(masses[first:], -np.expm1(epsilon - losses[first:])))
         return (inside * (1 + 2.0**-40) + beyond) * factor
 
-    return tail
+    return tail, step * (start - 1)
 
 
 def _convolve(tilts: Sequence[tuple[float, Floats, Law, int]], size: int, start: int) -> tuple[Floats, float]:
