@@ -30,6 +30,14 @@ def test_object_arrays_are_exact_beyond_64_bits():
     assert add(integers(huge), np.array([1, 1], dtype=np.int64)).tolist() == [2**80 + 1, -(2**90) + 1]
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int64, np.uint64])
+def test_lists_of_numpy_integers_are_exact_too(kind):
+    """numpy adds two of its own integers modulo their size, and refuses a Python one that does not fit it."""
+    end = int(np.iinfo(kind).max)
+    for values in ([kind(end), kind(0)], np.array([kind(end), kind(0)], dtype=object)):
+        assert add(integers(values), np.array([1, -1000], dtype=np.int64)).tolist() == [end + 1, -1000]
+
+
 @pytest.mark.parametrize("good", [5, np.int32(5), np.array([5], dtype=np.uint8), [1, 2**70], np.zeros((2, 3), int)])
 def test_integers_of_every_kind_are_taken(good):
     assert shape_of(integers(good)) == (None if np.ndim(good) == 0 else np.shape(good))

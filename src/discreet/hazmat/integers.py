@@ -44,7 +44,7 @@ def integers(value: object) -> Integers:
     if array.dtype == object:
         if not all(isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in array.flat):
             raise _not_integers("an object array holding something else")
-        return array
+        return np.array([int(item) for item in array.flat], dtype=object).reshape(array.shape)  # numpy's own would wrap
     if array.dtype.kind not in "iu":
         raise _not_integers(f"an array of {array.dtype}")
     if array.dtype == np.uint64:
