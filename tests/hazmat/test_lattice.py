@@ -124,8 +124,29 @@ def test_decimals_and_large_numbers_are_exact():
     lattice = Lattice(Decimal("0.01"))
 
     assert lattice.index(Decimal("1e30")) == 10**32
-    assert lattice.index(np.array([1e30, 0.5])).tolist() == [10**32, 50]
+    assert lattice.index([1e30, 0.5]).tolist() == [10**32, 50]
     assert lattice.value(10**32) == 1e30
+
+
+@pytest.mark.parametrize("large", [2.0**63, 1e30])
+def test_the_type_of_the_indices_depends_on_no_value(large):
+    """Else sums of small values would saturate and those of large ones would not."""
+    floats, objects, listed = np.array([-large, 1.5, large]), np.array([1, int(large)], dtype=object), [0.5, large]
+
+    assert Lattice(1).index(floats).dtype == Lattice(1).index(np.array([1.5])).dtype == np.int64
+    assert Lattice(1).index(floats).tolist() == [-(2**63), 2, 2**63 - 1]
+    assert Lattice(1).index(objects).dtype == Lattice(1).index(objects[:1]).dtype == object
+    assert Lattice(1).index(listed).dtype == Lattice(1).index(listed[:1]).dtype == object
+    assert Lattice(1).index(listed).tolist() == [1, exact(large)]
+
+
+@pytest.mark.parametrize("step", ["1e-400", "7e-324", "1e-310", "1e400"])
+def test_steps_that_no_float_is_near_are_divided_exactly(step):
+    values = np.array([0.0, 1e-310, 5e-324, -1e-320, 1e300])
+
+    assert Lattice(step).index(values).tolist() == [
+        min(max(Lattice(step).index(float(value)), -(2**63)), 2**63 - 1) for value in values
+    ]
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, None, "x", True])

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Reals = Number | npt.NDArray[np.float64] | npt.NDArray[np.object_] | list[Number]
 
 EXACT = 1 << 53  # floats hold every integer up to here
+TINY = Fraction(1, 1 << 1000)  # between this and its inverse a step has a float with 53 good bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,11 @@ class Lattice:
     def index(self, values: Reals) -> Integers:
         """The nearest lattice point, halves upward: an int for a number, an array for an array.
 
-        A float means the decimal it prints.  NaN and infinities are refused.
+        A float means the decimal it prints.  NaN and infinities are refused.  A list, or an array
+        of objects, gives Python integers; any other array gives 64-bit ones, cut at their ends.
+
+        >>> Lattice("0.01").index([1e30, 0.5])
+        array([100000000000000000000000000000000, 50], dtype=object)
         """
         if isinstance(values, list) or (getattr(values, "ndim", 0) and hasattr(values, "dtype")):
             return self._indices(values)
@@ -66,23 +71,32 @@ class Lattice:
         """Divide in floating point; whatever comes near a half, or is large, is done again exactly."""
         import numpy as np
 
-        array = np.asarray(values)
+        array = np.asarray(values, dtype=object if isinstance(values, list) else None)
         if array.dtype.kind not in "iufO":
             raise ParameterError(f"need numbers, got an array of {array.dtype}")
         flat = array.ravel()
+        if array.dtype == object:  # what is returned depends on the type, never on a value
+            whole = np.empty(flat.size, dtype=object)
+            whole[:] = [self._nearest(value) for value in flat]
+            return whole.reshape(array.shape)
         if array.dtype.kind != "f":
-            return _fitted([self._nearest(value) for value in flat.tolist()], array.shape)
+            return np.array(self._cut(flat), dtype=np.int64).reshape(array.shape)
         require(bool(np.isfinite(flat).all()), "finite numbers", dtype=str(array.dtype))
-        quotient = np.asarray(flat, dtype=np.float64) / float(exact(self.step)) + 0.5
-        nearest = np.floor(quotient)
-        margin = np.abs(quotient) * 2.0**-48 + 2.0**-48  # four roundings of 2^-53, and single precision is exact
-        unclear = (quotient - nearest < margin) | (nearest + 1 - quotient < margin) | (np.abs(quotient) >= 2.0**47)
-        if not unclear.any():
-            return nearest.astype(np.int64).reshape(array.shape)
-        whole = np.empty(flat.size, dtype=object)
-        whole[~unclear] = nearest[~unclear].astype(np.int64)
-        whole[unclear] = [self._nearest(value) for value in flat[unclear].tolist()]
-        return _fitted(whole.tolist(), array.shape)
+        step = exact(self.step)
+        if not TINY < step < 1 / TINY:  # the float of the step may be far from it
+            return np.array(self._cut(flat), dtype=np.int64).reshape(array.shape)
+        with np.errstate(all="ignore"):  # whatever overflows is large, and unclear
+            quotient = np.asarray(flat, dtype=np.float64) / float(step) + 0.5
+            nearest = np.floor(quotient)
+            margin = np.abs(quotient) * 2.0**-48 + 2.0**-48  # four roundings of 2^-53, and single precision is exact
+            unclear = (quotient - nearest < margin) | (nearest + 1 - quotient < margin) | (np.abs(quotient) >= 2.0**47)
+        out = np.where(unclear, 0, nearest).astype(np.int64)
+        out[unclear] = self._cut(flat[unclear])
+        return out.reshape(array.shape)
+
+    def _cut(self, values: npt.NDArray[np.generic]) -> list[int]:
+        """The nearest lattice points, cut at the ends of the 64-bit range, which moves no two further apart."""
+        return [max(-(1 << 63), min((1 << 63) - 1, self._nearest(value))) for value in values.tolist()]
 
     def value(self, indices: Integers) -> float | npt.NDArray[np.float64]:
         """The floats nearest to step * index, which print the lattice point as short as can be."""
@@ -115,15 +129,3 @@ class Lattice:
         whole = math.ceil(steps * steps) - 1
         root = root_up(Fraction(whole + 2 * min(whole, math.isqrt(size * whole)) + size))
         return root.numerator if isinstance(root, Fraction) and root.denominator == 1 else root
-
-
-def _fitted(numbers: list[int], shape: tuple[int, ...]) -> IntArray:
-    """An int64 array where all fit, else an array of Python integers."""
-    import numpy as np
-
-    small = all(-(1 << 63) <= number < 1 << 63 for number in numbers)
-    if small:
-        return np.array(numbers, dtype=np.int64).reshape(shape)
-    out = np.empty(len(numbers), dtype=object)
-    out[:] = numbers
-    return out.reshape(shape)
