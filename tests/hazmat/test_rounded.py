@@ -330,6 +330,8 @@ def test_a_centre_beyond_64_bits_is_exact_as_a_scalar_and_clamped_in_an_array():
 
     assert abs(rounded_laplace(1, centre=big, rng=SeededRandom(1)) - big) < 50
     assert (rounded_laplace(1, centre=-big, shape=(3,), rng=SeededRandom(1)) == np.iinfo(np.int64).min).all()
+    assert rounded_laplace(1, centre=-big, shape=(), rng=SeededRandom(1)) == np.iinfo(np.int64).min
+    assert rounded_laplace(1, centre=-big, shape=(0,), rng=SeededRandom(1)).dtype == np.int64
 
 
 def test_python_integers_in_an_array_stay_exact():

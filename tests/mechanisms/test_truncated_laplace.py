@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 
 from discreet.errors import ParameterError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.hazmat.truncated import _upper_side, truncated_laplace
+from discreet.hazmat.truncated import _upper_side, truncated_laplace, truncated_laplaces
 from discreet.mechanisms.truncated_laplace import TruncatedLaplace
 from discreet.privacy.event import ApproxEvent
 from discreet.privacy.number import exact
@@ -112,6 +112,17 @@ def test_the_side_is_chosen_with_its_exact_probability(scale, under, above):
 
         assert low <= right / (right + left) * 2**bits <= high
         assert high - low <= 3
+
+
+@pytest.mark.parametrize("power", [200, 300, 308, 400])
+def test_no_interval_makes_a_tiny_scale_fail(power):
+    """Where the interval lies is private: not even a warning may depend on it."""
+    ends = np.array([0, 5, 2**60])
+
+    with np.errstate(all="raise", under="ignore"):
+        draws = truncated_laplaces(Fraction(1, 10**power), under=ends, above=ends[::-1], rng=SeededRandom(1))
+
+    assert draws.tolist() == [0, 0, 0]
 
 
 def test_the_scalar_sampler_agrees_with_the_law():

@@ -169,8 +169,8 @@ def _draw(law: Law, scale: Number, centre: Number | IntArray, shape: Shape, rng:
     if shape is None:  # by the float estimate too: its time says nothing about the size of the noise
         return int(_array(law, size, middle - whole, np.array([whole], dtype=object), random)[0])
     base = np.full(math.prod(shape), whole, dtype=np.int64 if -MOST < whole < MOST else object)
-    out = _array(law, size, middle - whole, base, random).reshape(shape)
-    return out if out.dtype == np.int64 else np.clip(out, ENDS[0], ENDS[1]).astype(np.int64)
+    out = _array(law, size, middle - whole, base, random)
+    return (out if out.dtype == np.int64 else np.clip(out, ENDS[0], ENDS[1]).astype(np.int64)).reshape(shape)
 
 
 def _private(value: object, name: str) -> Fraction:

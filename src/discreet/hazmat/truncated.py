@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Int64s = npt.NDArray[np.int64]
 
 ARRAY_SPAN = 1 << 61  # wider intervals are drawn one by one, in Python integers
+STEEP = 1 << 200  # beyond this rate the float probability below is one either way, and nothing overflows
 MARGIN = float(1 << 24)  # units of 2^-64: the float probability below is taken to be good to 2^-40
 
 
@@ -52,7 +53,7 @@ def truncated_laplaces(scale: Fraction, *, under: Int64s, above: Int64s, rng: Ra
     if scale > ARRAY_SCALE:  # draws may not fit 64 bits before they are reduced
         pairs = zip(under.tolist(), above.tolist(), strict=True)
         return np.array([truncated_laplace(scale, under=u, above=v, rng=random) for u, v in pairs], dtype=np.int64)
-    rate = float(1 / scale)
+    rate = float(min(1 / scale, STEEP))
     right, left = -np.expm1(-(above + 1.0) * rate), -math.exp(-rate) * np.expm1(-under * rate)
     words = random.words(under.size)
     gap = right / (right + left) * 2.0**64 - words
