@@ -191,6 +191,11 @@ def test_a_giant_lead_always_wins(scores):
         assert {int(sampler(gaps(scores), Fraction(parameter), rng=SeededRandom(seed))) for seed in range(50)} == {1}
 
 
+@pytest.mark.parametrize("sampler", [softmax, permute_and_flip, laplace_max])
+def test_no_draws_are_an_empty_array(sampler):
+    assert sampler(gaps([1, 2]), Fraction(1), shape=(0,)).tolist() == []
+
+
 def test_a_million_candidates_are_one_call():
     scores = np.arange(10**6) * 1000
     for sampler in (softmax, permute_and_flip):

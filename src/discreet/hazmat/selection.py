@@ -171,10 +171,11 @@ def permute_and_flip(
     random, size = source(rng), math.prod(shape or (1,))
     weight = weights(gaps, rate)
     rows = max(1, BLOCK // gaps.size)
-    parts = [
-        among(_flips(gaps, rate, weight, min(rows, size - start), random), rng=random) for start in range(0, size, rows)
-    ]
-    return np.concatenate(parts) if shape else parts[0][0]
+    out = np.empty(size, dtype=np.int64)
+    for start in range(0, size, rows):
+        flips = _flips(gaps, rate, weight, min(rows, size - start), random)
+        out[start : start + rows] = among(flips, rng=random)
+    return out if shape else out[0]
 
 
 def _flips(gaps: Gaps, rate: Fraction, weight: Indices, rows: int, rng: RandomSource) -> Flags:
@@ -216,12 +217,12 @@ def laplace_max(
 
     random, size = source(rng), math.prod(shape or (1,))
     rows = max(1, BLOCK // gaps.size)
-    parts = []
+    out = np.empty(size, dtype=np.int64)
     for start in range(0, size, rows):
         noise = discrete_laplace(scale, shape=(min(rows, size - start), gaps.size), rng=random)
         noisy = _behind(noise, gaps)
-        parts.append(among(noisy == noisy.max(axis=1, keepdims=True), rng=random))
-    return np.concatenate(parts) if shape else parts[0][0]
+        out[start : start + rows] = among(noisy == noisy.max(axis=1, keepdims=True), rng=random)
+    return out if shape else out[0]
 
 
 def _behind(noise: Integers, gaps: Gaps) -> npt.NDArray[np.int64]:
