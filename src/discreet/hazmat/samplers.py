@@ -237,8 +237,8 @@ def _gaussian(table: Table, block: int, variance: Fraction, random: RandomSource
             return -(peak + inside) if sign else peak + inside
 
 
-# The float64 value of exp(-exponent) 2^64 below is off by less than this many units: the exponent
-# is at most 1 and carries three roundings (2^-51), the exponential is assumed good to 2^-45.
+# The float64 value of exp(-x) 2^64 below is off by less than this many units: the exponent x carries
+# five roundings (2^-50 x, and x exp(-x) < 1), the exponential is assumed good to 2^-45.
 MARGIN = float(1 << 24)
 
 
