@@ -1,0 +1,169 @@
+"""Record a run, freeze what its mechanisms released, replay it on the neighbour, and compare everything.
+
+Two runs that release the same values may differ in nothing else: calls, parameters, prices, plan,
+number and order of cells, the answer and its explanation.  What they feed the mechanisms may differ
+by the declared sensitivity, in the metric of the mechanism.  Deterministic: no statistics are involved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from unittest.mock import patch
+
+import numpy as np
+
+from discreet.composition.price import FREE, price
+from discreet.curator.answer import Answer
+from discreet.curator.curator import Curator
+from discreet.data.engines.base import Engine
+from discreet.data.engines.duckdb import DuckDB
+from discreet.data.table import Table
+from discreet.errors import DiscreetError
+from discreet.hazmat.entropy import SeededRandom
+from discreet.ledger import Ledger
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.laplace import Laplace
+from discreet.privacy import ApproxDP
+from discreet.privacy.number import exact
+from tests.curator.checks.worlds import World
+
+CAP = ApproxDP(10**9, Fraction(1, 2))
+
+
+@dataclass
+class Call:
+    """One use of a mechanism."""
+
+    mechanism: Laplace | Gaussian
+    value: list[int]
+    released: np.ndarray
+
+
+@dataclass
+class Record:
+    """What happened in one run, in order, and what came out."""
+
+    steps: list[str] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    shown: object = None
+    explained: str = ""
+    price: object = None
+    columns: list[list[int]] = field(default_factory=list)
+    needed: int = 0
+
+
+class Noted:
+    """An engine that writes down when it reads."""
+
+    def __init__(self, inner: Engine, record: Record) -> None:
+        self.inner, self.record = inner, record
+
+    def check(self) -> None:
+        self.inner.check()
+
+    def run(self, table, aggregation):
+        self.record.steps.append("read")
+        return self.inner.run(table, aggregation)
+
+
+def run(
+    table: Table,
+    world: World,
+    *,
+    frozen: list[Call] | None = None,
+    engine: Engine | None = None,
+    curator: type[Curator] = Curator,
+    ledger: Ledger | None = None,
+) -> Record:
+    """Ask a question; mechanisms release what `frozen` says, if it is given."""
+    record = Record()
+    ledger = ledger or Ledger.open(":memory:", testing=True)
+
+    def wrap(kind: type[Laplace] | type[Gaussian]) -> Callable[..., object]:
+        draw = kind.__call__
+
+        def call(mechanism, value, *, rng=None):
+            number = len(record.calls)
+            again = frozen is not None and number < len(frozen) and len(frozen[number].value) == len(np.atleast_1d(value))
+            released = frozen[number].released if again else draw(mechanism, value, rng=rng)  # type: ignore[index]
+            record.calls.append(Call(mechanism, [int(v) for v in np.atleast_1d(value)], released))
+            record.steps.append("draw")
+            return released
+
+        return call
+
+    def spend(self, *args, **keywords):
+        record.steps.append("spend")
+        receipt = Ledger_spend(self, *args, **keywords)
+        record.price = receipt.price
+        return receipt
+
+    Ledger_spend = Ledger.spend  # noqa: N806 - the method as it was
+    noted = Noted(engine or DuckDB(threads=1), record)
+    asked = curator({"visits": table}, budget=CAP, ledger=ledger, engine=noted, rng=SeededRandom(1))
+    with (
+        patch.object(Laplace, "__call__", wrap(Laplace)),
+        patch.object(Gaussian, "__call__", wrap(Gaussian)),
+        patch.object(Ledger, "spend", spend),
+    ):
+        try:
+            record.explained = str(asked.explain(world.sql, **world.asked))  # type: ignore[arg-type]
+            answer: Answer = asked.ask(world.sql, fresh=True, **world.asked)  # type: ignore[arg-type]
+            shown = answer.to_dict()
+            del shown["receipt"]
+            record.shown = repr([shown, answer.table.schema])
+            record.columns = [[int(v) for v in part] for part in answer.noisy]
+            record.needed = len(answer.plan.releases)
+        except DiscreetError as error:
+            record.shown = f"refused: {type(error).__name__}"
+        except Exception as error:  # noqa: BLE001 - a finding, told by `violations`
+            record.shown = f"escaped: {type(error).__name__} {error}"
+    return record
+
+
+def violations(world: World, *, ledger: Ledger | None = None, **how: object) -> list[str]:
+    """What is wrong with a front end, as seen from one question and two neighbours."""
+    one = run(world.table, world, ledger=ledger, **how)  # type: ignore[arg-type]
+    two = run(world.neighbour, world, frozen=one.calls, ledger=ledger, **how)  # type: ignore[arg-type]
+    found = []
+    if str(one.shown).startswith(("escaped", "refused")) or str(two.shown).startswith(("escaped", "refused")):
+        found.append(f"a run failed: {str(one.shown)[:200]} / {str(two.shown)[:200]}")
+    for name in ("steps", "shown", "explained", "price"):
+        if getattr(one, name) != getattr(two, name):
+            found.append(f"{name} differ")
+    if one.steps != ["spend", "read"] + ["draw"] * one.needed:
+        found.append(f"steps out of order: {one.steps}")
+    if [call.mechanism for call in one.calls] != [call.mechanism for call in two.calls]:
+        found.append("mechanisms differ")
+    if one.columns != [[int(v) for v in call.released] for call in one.calls]:
+        found.append("something was released that no mechanism released")
+    found += unpaid(one)
+    found += [f"call {i}: {far}" for i, pair in enumerate(zip(one.calls, two.calls, strict=False)) if (far := distance(*pair))]
+    return found
+
+
+def unpaid(record: Record) -> list[str]:
+    """Whether the mechanisms that ran cost more than was charged."""
+    total = sum((price(call.mechanism.event()) for call in record.calls), FREE)
+    charged = record.price
+    if charged is None:
+        return ["nothing was charged"] if record.calls else []
+    slack = 1 + Fraction(1, 2**39)  # of the Gaussian's own reading of square roots
+    dear = total.rho > charged.rho * slack or (  # type: ignore[attr-defined]
+        charged.epsilon is not None and (total.epsilon is None or total.epsilon > charged.epsilon)  # type: ignore[attr-defined]
+    )
+    return ["the mechanisms cost more than was charged"] if dear else []
+
+
+def distance(one: Call, two: Call) -> str | None:
+    """How the inputs of a call differ, if it is by more than declared."""
+    if len(one.value) != len(two.value):
+        return "another number of cells"
+    change = [abs(a - b) for a, b in zip(one.value, two.value, strict=True)]
+    if isinstance(one.mechanism, Laplace):
+        moved, most = sum(change), one.mechanism.sensitivity
+    else:
+        moved, most = sum(c * c for c in change), exact(one.mechanism.sensitivity) ** 2 * (1 + Fraction(1, 2**40))  # type: ignore[assignment]
+    return f"{type(one.mechanism).__name__} input moved by {moved}, declared {most}" if moved > most else None
