@@ -31,7 +31,12 @@ def values(rng, n):
     x[special] = rng.choice([np.nan, np.inf, -np.inf, -0.0, 5e-324, 1e308], special.sum())
     b = [None if v == 4 else int(v) for v in rng.integers(-1, 5, n)]
     y = [None if v > 30 else int(v) ** 9 for v in rng.integers(-3, 40, n)]
-    return {"a": pa.array(rng.integers(0, 8, n), pa.int32()), "b": pa.array(b, pa.int8()), "x": pa.array(x), "y": pa.array(y, pa.int64())}
+    return {
+        "a": pa.array(rng.integers(0, 8, n), pa.int32()),
+        "b": pa.array(b, pa.int8()),
+        "x": pa.array(x),
+        "y": pa.array(y, pa.int64()),
+    }
 
 
 def names(kind, numbers):

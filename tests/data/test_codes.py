@@ -16,12 +16,26 @@ from discreet.data.engines.codes import code, literal
 from discreet.errors import UnsupportedError
 from tests.scale import counts
 
-TEXTS = ["", " ", "1", " 12 ", "-7", "+3", "1.5", "1e3", "1e999", "-1e999", "1e-999", ".5", "5.", "nan", "inf", "0x10", "1_000", "NULL", "true", "T", "no", "a", "b", "A", "a ", "2026-02-30", "2026-01-31", "2026-01-31 12:30:00", "2026-01-31T12:30Z", "99999-01-01", "0000-00-00", "infinity", "-infinity", "epoch", "12:00", "\x00", "e\u0301", "'", "9" * 400, "x" * 10_000]  # fmt: skip
+TEXTS = [
+    "", " ", "1", " 12 ", "-7", "+3", "1.5", "1e3", "1e999", "-1e999", "1e-999", ".5", "5.", "nan", "inf", "0x10",
+    "1_000", "NULL", "true", "T", "no", "a", "b", "A", "a ", "2026-02-30", "2026-01-31", "2026-01-31 12:30:00",
+    "2026-01-31T12:30Z", "99999-01-01", "0000-00-00", "infinity", "-infinity", "epoch", "12:00", "\x00", "e\u0301",
+    "'", "9" * 400, "x" * 10_000,
+]  # fmt: skip
 INTEGERS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 63, "HUGEINT": 127}
 UNSIGNED = {"UTINYINT": 8, "USMALLINT": 16, "UINTEGER": 32, "UBIGINT": 64, "UHUGEINT": 128}
-DOUBLES = ["nan", "-nan", "inf", "-inf", "-0.0", "0", "5e-324", "-5e-324", "1e308", "-1e308", "1.7976931348623157e308", "0.5", "1.5", "2.5", "-0.5", "119.5", "0.49999999999999994", "9007199254740993", "4611686018427387904"]  # fmt: skip
-DATES = ["infinity", "-infinity", "2026-01-01", "2026-12-31", "2027-01-01", "1969-12-31", "0001-01-01", "5881580-07-10", "290309-12-22 (BC)"]  # fmt: skip
-MOMENTS = ["infinity", "-infinity", "2026-01-01 00:00:00", "2026-12-31 23:59:59.999999", "1969-12-31 23:59:59.5", "1700-01-01 00:00:00", "2261-12-31 00:00:00"]  # fmt: skip
+DOUBLES = [
+    "nan", "-nan", "inf", "-inf", "-0.0", "0", "5e-324", "-5e-324", "1e308", "-1e308", "1.7976931348623157e308",
+    "0.5", "1.5", "2.5", "-0.5", "119.5", "0.49999999999999994", "9007199254740993", "4611686018427387904",
+]  # fmt: skip
+DATES = [
+    "infinity", "-infinity", "2026-01-01", "2026-12-31", "2027-01-01", "1969-12-31", "0001-01-01", "5881580-07-10",
+    "290309-12-22 (BC)",
+]  # fmt: skip
+MOMENTS = [
+    "infinity", "-infinity", "2026-01-01 00:00:00", "2026-12-31 23:59:59.999999", "1969-12-31 23:59:59.5",
+    "1700-01-01 00:00:00", "2261-12-31 00:00:00",
+]  # fmt: skip
 FAR = ["290309-12-22 (BC) 00:00:00", "294247-01-10 04:00:54"]
 
 
@@ -106,10 +120,14 @@ numeric = st.sampled_from([c for c in DECLARED if isinstance(c, (Integer, Real))
 
 
 @settings(max_examples=counts(quick=40, full=10_000), deadline=None)
-@given(numeric, st.lists(st.integers(-(1 << 127) + 1, (1 << 127) - 1) | st.integers(-200, 6000), min_size=1, max_size=9))
+@given(
+    numeric, st.lists(st.integers(-(1 << 127) + 1, (1 << 127) - 1) | st.integers(-200, 6000), min_size=1, max_size=9)
+)
 def test_integers_are_rounded_exactly(column, values):
     with duckdb.connect(config={"threads": 1}) as connection:
-        assert coded(connection, column, "HUGEINT", map(str, values))[:-1] == [rounded(column, Fraction(v)) for v in values]
+        assert coded(connection, column, "HUGEINT", map(str, values))[:-1] == [
+            rounded(column, Fraction(v)) for v in values
+        ]
 
 
 @settings(max_examples=counts(quick=40, full=10_000), deadline=None)
@@ -118,10 +136,15 @@ def test_decimals_are_rounded_exactly(column, width, data):
     scale = data.draw(st.integers(0, min(width, 9)))
     whole = data.draw(st.lists(st.integers(-(10**width) + 1, 10**width - 1), min_size=1, max_size=9))
     values = [Fraction(w, 10**scale) for w in whole]
-    texts = [f"{'-' if w < 0 else ''}{abs(w) // 10**scale}.{abs(w) % 10**scale:0{scale}d}" if scale else str(w) for w in whole]
+    texts = [
+        f"{'-' if w < 0 else ''}{abs(w) // 10**scale}.{abs(w) % 10**scale:0{scale}d}" if scale else str(w)
+        for w in whole
+    ]
 
     with duckdb.connect(config={"threads": 1}) as connection:
-        assert coded(connection, column, f"DECIMAL({width},{scale})", texts)[:-1] == [rounded(column, v) for v in values]
+        assert coded(connection, column, f"DECIMAL({width},{scale})", texts)[:-1] == [
+            rounded(column, v) for v in values
+        ]
 
 
 def in_doubles(column, value: float) -> int | None:
@@ -162,7 +185,15 @@ def test_categories_are_equal_byte_for_byte(connection):
     words = Categorical(["a", "", "'", "e\u0301"])
     numbers = Categorical([5, -1, 1 << 70])
 
-    assert coded(connection, words, "VARCHAR", ["a", "A", "a ", "", "'", "\u00e9", "e\u0301"])[:-1] == [0, None, None, 1, 2, None, 3]
+    assert coded(connection, words, "VARCHAR", ["a", "A", "a ", "", "'", "\u00e9", "e\u0301"])[:-1] == [
+        0,
+        None,
+        None,
+        1,
+        2,
+        None,
+        3,
+    ]
     assert coded(connection, numbers, "HUGEINT", ["5", "-1", str(1 << 70), "0"])[:-1] == [0, 1, 2, None]
     assert coded(connection, numbers, "VARCHAR", ["5", "05", " -1", "5.0", "x"])[:-1] == [0, 0, 1, None, None]
     assert coded(connection, numbers, "DOUBLE", ["5", "5.5", "nan", "-1", "1e300"])[:-1] == [0, None, None, 1, None]
@@ -186,7 +217,12 @@ def test_days_and_moments_clamp(connection):
 
 def test_the_twin_that_casts_raises_where_the_code_does_not(connection):
     """A plain cast of the same values does raise: the check is able to fail."""
-    for physical, value in (("DOUBLE", "inf"), ("VARCHAR", "abc"), ("UHUGEINT", str((1 << 128) - 1)), ("HUGEINT", str(1 << 100))):
+    for physical, value in (
+        ("DOUBLE", "inf"),
+        ("VARCHAR", "abc"),
+        ("UHUGEINT", str((1 << 128) - 1)),
+        ("HUGEINT", str(1 << 100)),
+    ):
         coded(connection, Integer(0, 9), physical, [value])
         with pytest.raises(duckdb.Error):
             connection.execute("SELECT CAST(v AS BIGINT) FROM t").fetchall()

@@ -42,7 +42,11 @@ def test_the_size_counts_codes_and_null(declared):
     assert len({declared.decode(code) for code in range(low, min(high, low + 1000) + 1)}) == min(high - low + 1, 1001)
 
 
-@given(st.fractions(min_value=-1000, max_value=1000), st.fractions(min_value=Fraction(1, 1000), max_value=1000), st.integers(1, 99))
+@given(
+    st.fractions(min_value=-1000, max_value=1000),
+    st.fractions(min_value=Fraction(1, 1000), max_value=1000),
+    st.integers(1, 99),
+)
 def test_the_bounds_of_a_real_are_whole_steps(low, step, steps):
     low = round(low / step) * step
     declared = Real(low, low + steps * step, step=step)

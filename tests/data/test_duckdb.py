@@ -22,8 +22,15 @@ from discreet.data.table import Table
 from discreet.errors import DiscreetError, DomainError, ParameterError, UnsupportedError
 from tests.data.tables import sql
 
-ROWS = {"who": [1, 1, 2, 3, None], "ward": ["a", "b", "a", "z", "a"], "age": [10, 200, -5, 7, 8], "cost": [1.5, 2.25, float("nan"), 4.0, 1.0]}
-DOMAIN = Domain({"who": Identifier(), "ward": Categorical(["a", "b"]), "age": Integer(0, 119), "cost": Real(0, 10, step="0.01")})
+ROWS = {
+    "who": [1, 1, 2, 3, None],
+    "ward": ["a", "b", "a", "z", "a"],
+    "age": [10, 200, -5, 7, 8],
+    "cost": [1.5, 2.25, float("nan"), 4.0, 1.0],
+}
+DOMAIN = Domain(
+    {"who": Identifier(), "ward": Categorical(["a", "b"]), "age": Integer(0, 119), "cost": Real(0, 10, step="0.01")}
+)
 PLAN = Aggregation(
     columns=("ward", "age"), where=sql('"age" >= 0'), keys=(Key(code=sql('"ward"'), size=2),),
     measures=(Measure(kind="rows"), Measure(kind="units"), Measure(kind="sum", value=sql('"age"'), low=0, high=119)),
@@ -115,9 +122,11 @@ def test_nothing_but_the_source_can_be_reached(tmp_path):
             relation = sources.attach(connection, source)
             connection.execute(f"SELECT * FROM {relation}").fetchall()
             for forbidden in (
-                f"SELECT * FROM read_parquet('{other}')", f"SELECT * FROM '{other}'", f"SELECT * FROM read_text('{other}')",
+                f"SELECT * FROM read_parquet('{other}')", f"SELECT * FROM '{other}'",
+                f"SELECT * FROM read_text('{other}')",
                 f"SELECT * FROM glob('{tmp_path}/*')", f"COPY (SELECT 1) TO '{tmp_path}/out.csv'",
-                f"ATTACH '{tmp_path}/new.duckdb'", "SET enable_external_access = true", "SET lock_configuration = false",
+                f"ATTACH '{tmp_path}/new.duckdb'", "SET enable_external_access = true",
+                "SET lock_configuration = false",
                 "SET memory_limit = '9GB'", "LOAD httpfs", "SELECT * FROM others",
             ):  # fmt: skip
                 with pytest.raises(duckdb.Error):
@@ -129,7 +138,10 @@ def test_nothing_but_the_source_can_be_reached(tmp_path):
 def test_a_csv_is_read_the_same_whatever_its_rows(tmp_path):
     """No type, dialect or name is inferred from rows, and no row raises."""
     good = b"who,ward,age,cost\n1,a,10,1\n2,b,5,2\n"
-    poison = [b"", b"3", b"3,a,5,6,7,8", b"3,a,x,y", b"3,\xff\xfe,5,5", b'3,"q""r",5,5', b"3;a;5;5", b"3,\x00,5,1", b"3," + b"z" * 3_000_000 + b",1,1"]  # fmt: skip
+    poison = [
+        b"", b"3", b"3,a,5,6,7,8", b"3,a,x,y", b"3,\xff\xfe,5,5", b'3,"q""r",5,5', b"3;a;5;5", b"3,\x00,5,1",
+        b"3," + b"z" * 3_000_000 + b",1,1",
+    ]  # fmt: skip
     for row in poison:
         (tmp_path / "a.csv").write_bytes(good + row + b"\n4,a,7,7\n")
 

@@ -49,7 +49,10 @@ def test_a_new_version_keeps_other_rows():
 
 
 def test_its_text_shows_no_rows():
-    assert repr(Table(np.arange(3), domain=DOMAIN, unit=None)) == "Table(ndarray, unit=None, rows_per_unit=1, groups_per_unit=1)"
+    assert (
+        repr(Table(np.arange(3), domain=DOMAIN, unit=None))
+        == "Table(ndarray, unit=None, rows_per_unit=1, groups_per_unit=1)"
+    )
     assert Table(Path("a.parquet"), domain=DOMAIN, unit=None).source == "a.parquet"
 
 
@@ -72,4 +75,6 @@ def test_an_aggregation_is_checked():
         Measure(kind="sum")
     keys = tuple(Key(code=sql("0"), size=1 << 16) for _ in range(2))
     with pytest.raises(ParameterError, match="fewer than"):
-        Aggregation(columns=(), where=None, keys=keys, measures=(), unit=None, rows_per_unit=1, groups_per_unit=1, salt=0)
+        Aggregation(
+            columns=(), where=None, keys=keys, measures=(), unit=None, rows_per_unit=1, groups_per_unit=1, salt=0
+        )

@@ -54,7 +54,7 @@ class Measure:
 
     def __post_init__(self) -> None:
         require(self.low <= self.high, "low <= high", low=self.low, high=self.high)
-        require(-MOST < self.low and self.high < MOST, "bounds within 62 bits", low=self.low, high=self.high)
+        require(self.low > -MOST and self.high < MOST, "bounds within 62 bits", low=self.low, high=self.high)
         require(self.kind != "sum" or self.value is not None, "something to sum", value=self.value)
 
 

@@ -66,7 +66,7 @@ class Column:
 
 def _bounds(column: Column, low: int, high: int) -> None:
     require(low <= high, "low <= high", low=column.low, high=column.high)  # type: ignore[attr-defined]
-    require(-MOST < low and high < MOST, "bounds within 62 bits", low=low, high=high)
+    require(low > -MOST and high < MOST, "bounds within 62 bits", low=low, high=high)
 
 
 def _whole(value: object, name: str) -> int:
@@ -286,9 +286,7 @@ class Timestamp(Column):
     period: int = field(default=1, kw_only=True)
     nullable: bool = field(default=False, kw_only=True)
 
-    def __init__(
-        self, low: object, high: object, *, step: dt.timedelta | int = 1, nullable: bool = False
-    ) -> None:
+    def __init__(self, low: object, high: object, *, step: dt.timedelta | int = 1, nullable: bool = False) -> None:
         seconds = step.total_seconds() if isinstance(step, dt.timedelta) else step
         require(seconds >= 1 and seconds == int(seconds), "a step of whole seconds", step=step)
         for name, value in (("low", low), ("high", high)):

@@ -25,7 +25,7 @@ class Domain(Mapping[str, Column]):
         require(bool(columns), "at least one column", columns=list(columns))
         for name, declared in columns.items():
             if not isinstance(name, str) or not name or not isinstance(declared, Column):
-                raise ParameterError(f"need column names with column types such as Integer(0, 9), got {name!r}: {declared!r}")
+                raise ParameterError(f"need names with column types such as Integer(0, 9), got {name!r}: {declared!r}")
         lowered = [name.lower() for name in columns]
         require(len(set(lowered)) == len(lowered), "column names that differ in more than case", columns=list(columns))
         self._columns = dict(columns)

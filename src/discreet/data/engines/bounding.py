@@ -41,7 +41,7 @@ BATCH = 1 << 17  # rows: what is parted at once stays in the cache
 class Store:
     """A growing array of integers.  Growing moves no data and touches no page before it is written."""
 
-    def __init__(self, dtype: type[np.int64] | type[np.int32] | type[np.uint8], size: int) -> None:
+    def __init__(self, dtype: type[np.int64] | type[np.int32] | type[np.uint64], size: int) -> None:
         import numpy as np
 
         self.dtype = np.dtype(dtype)
@@ -79,9 +79,8 @@ class Rows:
         self.keys = Store(np.int64, 8 * BATCH)
         self.records = Store(np.int32, 8 * BATCH * self.width)
         self.texts = candidates.unit == "VARCHAR"
-        self.at = Store(np.int64, 16 * BATCH if self.texts else 1)  # place and length of each row's text
-        self.arena = Store(np.uint8, 64 * BATCH if self.texts else 1)
-        self.used = 0
+        self.at = Store(np.int64, 8 * BATCH if self.texts else 1)  # where each row's text begins in the arena
+        self.arena = Store(np.uint64, 16 * BATCH if self.texts else 1)
         self.starts: list[Ints] = []
 
     def take(self, batch: pyarrow.RecordBatch) -> None:
@@ -100,11 +99,13 @@ class Rows:
             from discreet.data.engines import texts
 
             offsets, text = characters(unit)
-            self.at.reserve(2 * (self.size + n))
-            self.arena.reserve(self.used + int(offsets[-1] - offsets[0]) + 8)
-            store = (self.keys.array, self.at.array, self.arena.array, self.used)
-            end = texts.part_texts(offsets, text, groups, self.seed, *store, *into)
-            self.used += int(offsets[-1] - offsets[0])
+            most = int(offsets[-1] - offsets[0]) // 8 + n  # words
+            self.at.reserve(self.size + n + 1)
+            self.arena.reserve(int(self.at.array[self.size]) + most)
+            words, ends, hashes = np.empty(most, np.uint64), np.empty(n + 1, np.int64), np.empty(n, np.uint64)
+            texts.to_words(offsets, text, groups, self.seed, words, ends, hashes)
+            store = (self.keys.array, self.at.array, self.arena.array)
+            end = texts.part_texts(words, ends, hashes, groups, *store, *into)
         else:
             end = kernels.part_integers(numbers(unit), groups, self.seed, self.keys.array, *into)
         for j, (column, low, high) in enumerate(self.columns(batch)):
@@ -113,7 +114,7 @@ class Rows:
         self.size = end
 
     def columns(self, batch: pyarrow.RecordBatch) -> list[tuple[Words, int, int]]:
-        """The contributions in 32 bits, with bounds; a wide value v is v >> 31 and v mod 2^31, which keeps its order."""
+        """The contributions in 32 bits, with bounds; a wide v becomes v >> 31 and v mod 2^31, which keeps its order."""
         import numpy as np
 
         made = []
@@ -139,7 +140,11 @@ class Rows:
 
 
 def aggregate(
-    batches: Iterable[pyarrow.RecordBatch], aggregation: Aggregation, candidates: Candidates, *, threads: int | None = None
+    batches: Iterable[pyarrow.RecordBatch],
+    aggregation: Aggregation,
+    candidates: Candidates,
+    *,
+    threads: int | None = None,
 ) -> IntArray:
     """The cells and measures of the candidate rows."""
     import numpy as np

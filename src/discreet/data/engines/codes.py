@@ -51,8 +51,8 @@ def literal(value: str) -> str:
 def code(column: Column, *, name: str, physical: str) -> str:
     """The code of a column, as an expression over the raw column `name` of type `physical`.
 
-    >>> code(Integer(0, 119), name="age", physical="INTEGER")
-    'CASE WHEN "age" BETWEEN 0 AND 119 THEN "age" WHEN "age" < 0 THEN 0 WHEN "age" > 119 THEN 119 END'
+    >>> code(Boolean(), name="icu", physical="SMALLINT")
+    'CAST("icu" <> 0 AS BIGINT)'
     """
     raw = quoted(name)
     if physical.startswith("ENUM"):
@@ -132,7 +132,8 @@ def _exactly(column: Integer | Real, whole: str, *, most: int, scale: int = 0) -
 
 def _clamp(value: str, low: object, high: object, *, also: str = "") -> str:
     """The value between two constants; NULL stays NULL.  The common case comes first."""
-    return f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {value} WHEN {value} < {low} THEN {low} {also}WHEN {value} > {high} THEN {high} END"
+    inside = f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {value}"
+    return f"{inside} WHEN {value} < {low} THEN {low} {also}WHEN {value} > {high} THEN {high} END"
 
 
 def _decimal(column: Integer | Real, raw: str, width: int, scale: int) -> str:

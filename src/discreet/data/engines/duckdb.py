@@ -23,7 +23,6 @@ from discreet.errors import DiscreetError, DomainError, require
 
 if TYPE_CHECKING:
     import duckdb
-    import numpy as np
 
     from discreet.data.aggregation import IntArray
     from discreet.data.table import Table
@@ -62,9 +61,7 @@ class DuckDB:
         finally:
             connection.close()
 
-    def _compute(
-        self, connection: duckdb.DuckDBPyConnection, aggregation: Aggregation, rows: Candidates
-    ) -> IntArray:
+    def _compute(self, connection: duckdb.DuckDBPyConnection, aggregation: Aggregation, rows: Candidates) -> IntArray:
         """Where each row is a unit there is nothing to bound, and the SQL is as fast."""
         if self.plain or rows.unit is None:
             return by_reference(connection, aggregation, rows)
@@ -110,7 +107,7 @@ def constant_faults(work: Callable[[], Made]) -> Made:
     """Run `work`; whatever goes wrong in it is told in one constant sentence, free of engine text."""
     try:
         return work()
-    except Exception as error:  # noqa: BLE001 - any exception may depend on private rows
+    except Exception as error:  # any exception may depend on private rows
         mark = secrets.token_hex(4)
         LOG.error("run %s failed: %s", mark, type(error).__name__)  # noqa: TRY400 - a traceback may hold values
         LOG.debug("run %s: %s", mark, error)

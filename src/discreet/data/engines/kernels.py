@@ -8,9 +8,12 @@ hash of its text and where the text lies in `arena`.
     settle    one part: number its units, bring each unit's rows together, choose, add up
 """
 
+# ruff: noqa: ANN001, ANN201, ANN401 - compiled functions are typed by their signatures
+
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numba
 import numpy as np
@@ -19,14 +22,14 @@ from discreet.data.engines.hashing import FIRST, MASK, SECOND
 
 PARTS = 256
 _FIRST, _SECOND, _MASK = np.uint64(FIRST), np.uint64(SECOND), np.uint64(MASK)
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-_READ32, _READ64 = (numba.types.Array(kind, 1, "C", readonly=True) for kind in (numba.int32, numba.int64))
+ODD = np.uint64(0x9E3779B97F4A7C15)
+READ32, READ64 = (numba.types.Array(kind, 1, "C", readonly=True) for kind in (numba.int32, numba.int64))
 
 
-def compiled(signature: object = None, **options: bool) -> Callable[[Callable[..., object]], Callable[..., object]]:
+def compiled(signature: Any = None, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Machine code, kept on disk where a folder can be written."""
 
-    def made(function: Callable[..., object]) -> Callable[..., object]:
+    def made(function: Callable[..., Any]) -> Callable[..., Any]:
         arguments = [] if signature is None else [signature]
         try:
             return numba.njit(*arguments, nogil=True, cache=True, **options)(function)
@@ -37,7 +40,7 @@ def compiled(signature: object = None, **options: bool) -> Callable[[Callable[..
 
 
 @compiled(inline="always")
-def absorb(state, word):  # noqa: ANN001, ANN201
+def absorb(state, word):
     """`hashing.absorb` on unsigned 64-bit integers."""
     x = (state + word) & _MASK
     x ^= x >> np.uint64(16)
@@ -49,11 +52,11 @@ def absorb(state, word):  # noqa: ANN001, ANN201
 
 @compiled(
     numba.int64(
-        _READ64, _READ32, numba.uint64, numba.int64[::1], numba.int32[::1], numba.int64, numba.int64,
+        READ64, READ32, numba.uint64, numba.int64[::1], numba.int32[::1], numba.int64, numba.int64,
         numba.int64[::1], numba.int32[::1],
     )
 )  # fmt: skip
-def part_integers(units, groups, seed, keys, records, base, width, starts, places):  # noqa: ANN001, ANN201
+def part_integers(units, groups, seed, keys, records, base, width, starts, places):
     """Write units and groups of a batch at row `base`, part by part; returns the row after the last.
 
     starts gets the first row of each part, places the row of each candidate, or -1.
@@ -62,14 +65,14 @@ def part_integers(units, groups, seed, keys, records, base, width, starts, place
     counts = np.zeros(PARTS + 1, np.int64)
     for i in range(n):
         if groups[i] >= 0:
-            counts[(((np.uint64(units[i]) ^ seed) * _ODD) >> np.uint64(56)) + np.uint64(1)] += 1
+            counts[(((np.uint64(units[i]) ^ seed) * ODD) >> np.uint64(56)) + np.uint64(1)] += 1
     starts[0] = base
     for p in range(PARTS):
         starts[p + 1] = starts[p] + counts[p + 1]
         counts[p] = starts[p]
     for i in range(n):
         if groups[i] >= 0:
-            p = ((np.uint64(units[i]) ^ seed) * _ODD) >> np.uint64(56)
+            p = ((np.uint64(units[i]) ^ seed) * ODD) >> np.uint64(56)
             place = counts[p]
             counts[p] = place + 1
             places[i] = place - base
@@ -82,10 +85,10 @@ def part_integers(units, groups, seed, keys, records, base, width, starts, place
 
 @compiled(
     numba.void(
-        _READ32, numba.int32, numba.int32, numba.int32[::1], numba.int32[::1], numba.int64, numba.int64, numba.int64
+        READ32, numba.int32, numba.int32, numba.int32[::1], numba.int32[::1], numba.int64, numba.int64, numba.int64
     )
 )
-def spread(column, low, high, places, records, base, width, j):  # noqa: ANN001, ANN201
+def spread(column, low, high, places, records, base, width, j):
     """Column j of the records of a batch, clamped."""
     for i in range(column.size):
         if places[i] >= 0:
@@ -93,7 +96,7 @@ def spread(column, low, high, places, records, base, width, j):  # noqa: ANN001,
 
 
 @compiled("int64(int64[::1], int64[:, ::1], int64, uint64, int32[::1], int64[::1], int64[::1])")
-def number_integers(keys, starts, p, seed, numbers, units, ends):  # noqa: ANN001, ANN201
+def number_integers(keys, starts, p, seed, numbers, units, ends):
     """Number the units of part p in order of first appearance; returns how many there are.
 
     numbers[row] is a row's unit, units[k] the k-th unit, ends[k + 2] the number of its rows.
@@ -104,7 +107,7 @@ def number_integers(keys, starts, p, seed, numbers, units, ends):  # noqa: ANN00
     for b in range(starts.shape[0]):
         for i in range(starts[b, p], starts[b, p + 1]):
             key = keys[i]
-            x = (np.uint64(key) ^ seed) * _ODD
+            x = (np.uint64(key) ^ seed) * ODD
             s = np.int64((x << np.uint64(8)) >> np.uint64(64 - bits))
             mask = (1 << bits) - 1
             while slots[s] >= 0 and units[slots[s]] != key:
@@ -119,7 +122,7 @@ def number_integers(keys, starts, p, seed, numbers, units, ends):  # noqa: ANN00
                     mask = (1 << bits) - 1
                     slots = np.full(1 << bits, -1, np.int32)
                     for k in range(found):
-                        x = (np.uint64(units[k]) ^ seed) * _ODD
+                        x = (np.uint64(units[k]) ^ seed) * ODD
                         t = np.int64((x << np.uint64(8)) >> np.uint64(64 - bits))
                         while slots[t] >= 0:
                             t = (t + 1) & mask
@@ -134,7 +137,7 @@ def number_integers(keys, starts, p, seed, numbers, units, ends):  # noqa: ANN00
 
 
 @compiled("void(int32[::1], int64[:, ::1], int64, int64, int32[::1], int64, int64[::1], int32[::1])")
-def gather(records, starts, p, width, numbers, found, ends, rows):  # noqa: ANN001, ANN201
+def gather(records, starts, p, width, numbers, found, ends, rows):
     """Bring the records of each unit of part p together in `rows`; those of unit k are ends[k] .. ends[k + 1] - 1."""
     ends[0] = ends[1] = 0
     for k in range(found):
@@ -151,7 +154,7 @@ def gather(records, starts, p, width, numbers, found, ends, rows):  # noqa: ANN0
 
 
 @compiled()
-def threshold(picks, n, most, best):  # noqa: ANN001, ANN201
+def threshold(picks, n, most, best):
     """The greatest of the `most` smallest different values of picks[:n], or the greatest value if there are fewer."""
     if most > best.size:
         ordered = np.sort(picks[:n])
@@ -182,7 +185,7 @@ def threshold(picks, n, most, best):  # noqa: ANN001, ANN201
 
 
 @compiled()
-def before(rows, width, hashes, a, b):  # noqa: ANN001, ANN201
+def before(rows, width, hashes, a, b):
     """Whether row a comes before row b: by hash, then group, then contributions."""
     if hashes[a] != hashes[b]:
         return hashes[a] < hashes[b]
@@ -194,7 +197,7 @@ def before(rows, width, hashes, a, b):  # noqa: ANN001, ANN201
 
 
 @compiled()
-def smallest(rows, width, hashes, chosen, n, most):  # noqa: ANN001, ANN201
+def smallest(rows, width, hashes, chosen, n, most):
     """Move the `most` first of the rows chosen[:n] to the front: a heap with the last of them on top."""
     for i in range(1, most):
         k = i
@@ -219,7 +222,7 @@ def smallest(rows, width, hashes, chosen, n, most):  # noqa: ANN001, ANN201
 
 
 @compiled()
-def row_hash(state, rows, width, i, pairs):  # noqa: ANN001, ANN201
+def row_hash(state, rows, width, i, pairs):
     """The hash of a row: its group, then both words of each contribution.  pairs[j] marks a value in two columns."""
     x = absorb(state, np.uint64(rows[i * width]))
     j = 1
@@ -238,9 +241,7 @@ def row_hash(state, rows, width, i, pairs):  # noqa: ANN001, ANN201
     "void(int32[::1], int64, int64[::1], int64, uint64[:, ::1], boolean[::1], uint64, uint64, int64, int64, "
     "int64[:, ::1], int64[::1], int64)"
 )
-def add_up(  # noqa: ANN201
-    rows, width, ends, found, words, pairs, for_groups, for_rows, most_groups, most_rows, cells, seen, mark  # noqa: ANN001
-):
+def add_up(rows, width, ends, found, words, pairs, for_groups, for_rows, most_groups, most_rows, cells, seen, mark):
     """Choose groups and rows of every unit and add them: cells[g] is units, rows, then contributions."""
     longest = 0
     for k in range(found):
@@ -287,7 +288,7 @@ def add_up(  # noqa: ANN201
 
 
 @compiled("void(int64[::1], int64, uint64[:, ::1])")
-def integer_words(units, found, words):  # noqa: ANN001, ANN201
+def integer_words(units, found, words):
     """`hashing.words` of each unit."""
     for k in range(found):
         words[k, 0] = np.uint64(units[k]) & _MASK

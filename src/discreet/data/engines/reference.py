@@ -24,7 +24,7 @@ from discreet.data.engines import hashing
 from discreet.data.engines.codes import SMALL, code, quoted
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
+    from sqlglot import Expr
 
     from discreet.data.domain import Domain
 
@@ -41,11 +41,11 @@ class Candidates:
     summed: tuple[int, ...]  # positions of the measures that have a contribution column
 
 
-def render(tree: Expression) -> str:
+def render(tree: Expr) -> str:
     """An integer expression in DuckDB's SQL; every constant is a BIGINT, so that no constant can overflow 32 bits."""
     from sqlglot import expressions as exp
 
-    def widen(node: Expression) -> Expression:
+    def widen(node: Expr) -> Expr:
         if isinstance(node, exp.Literal) and not node.is_string:
             return exp.cast(node, "BIGINT")
         return node
@@ -75,7 +75,8 @@ def candidates(aggregation: Aggregation, *, domain: Domain, source: str, physica
         if name == aggregation.unit and not _reads(aggregation, name):
             continue
         coded.append(f"{code(domain[name], name=name, physical=physical[name])} AS {quoted(name)}")
-        if not domain[name].nullable and not any(_is(key.code, name) for key in aggregation.keys):  # a NULL key is dropped
+        is_key = any(_is(key.code, name) for key in aggregation.keys)  # a NULL key drops its row anyway
+        if not domain[name].nullable and not is_key:
             kept.append(f"{quoted(name)} IS NOT NULL")
     names, kind = _fresh(domain, aggregation), None
     if aggregation.unit is not None:
@@ -87,7 +88,9 @@ def candidates(aggregation: Aggregation, *, domain: Domain, source: str, physica
         values.append(f"{render(key.code)} AS {names(f'k{i}')}")
     summed = tuple(i for i, measure in enumerate(aggregation.measures) if _adds(measure))
     for i in summed:
-        values.append(f"{render(aggregation.measures[i].value)} AS {names(f'v{i}')}")
+        value = aggregation.measures[i].value
+        assert value is not None
+        values.append(f"{render(value)} AS {names(f'v{i}')}")
     values.append(f"{' AND '.join(kept) or 'true'} AS {names('kept')}")
     out = [] if kind is None else [f"{names('u')} AS u"]
     out.append(f"{_group(aggregation, names)} AS g")
@@ -117,7 +120,7 @@ def _reads(aggregation: Aggregation, name: str) -> bool:
     return any(column.name == name for tree in trees if tree is not None for column in tree.find_all(exp.Column))
 
 
-def _is(tree: Expression, name: str) -> bool:
+def _is(tree: Expr, name: str) -> bool:
     """Whether an expression is just that column."""
     from sqlglot import expressions as exp
 
@@ -180,12 +183,11 @@ def _kept(aggregation: Aggregation, rows: Candidates, layers: str) -> str:
     """The rows that remain after bounding."""
     split = hashing.words_sql if rows.unit == "BIGINT" else hashing.text_words_sql
     layers = _layer(layers, **dict(zip(("w0", "w1"), split("u"), strict=True)))
-    starts = {"hg": hashing.start(aggregation.salt, hashing.GROUPS), "hr": hashing.start(aggregation.salt, hashing.ROWS)}
-    for name, state in starts.items():
+    for name, purpose in (("hg", hashing.GROUPS), ("hr", hashing.ROWS)):
         words = ["w0", "w1", "g"]
         if name == "hr":
             words += [word for i in rows.summed for word in hashing.words_sql(f"CAST(c{i} AS BIGINT)")]
-        last = str(state)
+        last = str(hashing.start(aggregation.salt, purpose))
         for step, word in enumerate(words):
             state_name = name if step == len(words) - 1 else f"{name}{step}"
             layers = _layer(layers, **{state_name: hashing.absorb_sql(last, word)})

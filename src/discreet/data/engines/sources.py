@@ -126,4 +126,4 @@ def _pandas(frame: pandas.DataFrame) -> pyarrow.Table:
 
 
 def _absent(value: object) -> bool:
-    return value is None or value != value or type(value).__name__ in ("NaTType", "NAType")  # noqa: PLR0124 - NaN
+    return value is None or value != value or type(value).__name__ in ("NaTType", "NAType")  # NaN differs from itself
