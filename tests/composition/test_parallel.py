@@ -21,8 +21,8 @@ TWO = [PureDP("0.5"), PureDP(1), PureDP("0.25")]
         ("position", NullRow, 1.0),
         ("value", AddRemove, 1.0),
         ("hash", AddRemove, 1.0),
-        ("value", Replace, 1.5),
-        ("hash", Replace, 1.5),
+        ("value", Replace, 2.0),
+        ("hash", Replace, 2.0),
     ],
 )
 def test_each_cell_of_the_table(blocks, relation, epsilon):
@@ -48,6 +48,19 @@ def test_a_histogram_as_parallel_counts_costs_once_under_add_remove_and_twice_un
 
     assert parallel([PureDP(1)] * 3, blocks="value", neighbours=AddRemove).epsilon == add_remove == 1
     assert parallel([PureDP(1)] * 3, blocks="value", neighbours=Replace).epsilon == replace == 2
+
+
+def test_a_row_replaced_within_its_block_costs_that_block_twice():
+    """Blocks {a, b} and {c}: noise on #a - #b and on #c, sensitivity 1 under AddRemove."""
+
+    def values(rows: tuple[str, ...]) -> tuple[int, int]:
+        return rows.count("a") - rows.count("b"), rows.count("c")
+
+    pairs = [(values(x), values(y)) for x in product("abc", repeat=2) for y in Replace.of(x, "abc")]
+    loss = max(abs(x[0] - y[0]) / 1 + abs(x[1] - y[1]) / 2 for x, y in pairs)
+
+    assert loss == 2
+    assert parallel([PureDP(1), PureDP("0.5")], blocks="value", neighbours=Replace).epsilon == loss
 
 
 def test_blocks_by_position_lose_everything_under_add_remove():
@@ -78,12 +91,13 @@ def test_the_block_guarantees_must_be_in_the_relation_the_theorem_needs():
 
 
 def test_every_currency_takes_its_largest_amounts():
-    assert parallel([ApproxDP(1, "1e-6"), PureDP(2)], blocks="value", neighbours=Replace) == ApproxDP(
-        3, "1e-6", neighbours=Replace
-    )
+    largest = ApproxDP(2, "1e-6", neighbours=AddRemove)
+    assert parallel([ApproxDP(1, "1e-6"), PureDP(2)], blocks="value", neighbours=AddRemove) == largest
+    assert parallel([ApproxDP(1, "1e-6"), PureDP(2)], blocks="value", neighbours=Replace) == largest.to_replace()
     assert parallel([ZCDP(1), ZCDP(2)], blocks="value", neighbours=AddRemove) == ZCDP(2, neighbours=AddRemove)
+    assert parallel([ZCDP(1), ZCDP(2)], blocks="value", neighbours=Replace) == ZCDP(8, neighbours=Replace)
     assert parallel([GaussianDP(3), GaussianDP(4)], blocks="value", neighbours=Replace) == GaussianDP(
-        5, neighbours=Replace
+        8, neighbours=Replace
     )
 
 
