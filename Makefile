@@ -22,8 +22,8 @@ $(PEERS): $(READY) requirements/bench.lock
 	@$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements/bench.lock
 	@touch $@
 
-demo: $(READY)  ## Ask five private questions of a fake hospital; the picture is out/demo.svg.
-	@$(BIN)/python examples/demo.py
+demo: $(READY)  ## A million made-up visits, a curator on them, five questions; the report is out/demo/report.html.
+	@$(BIN)/discreet demo out/demo
 
 check: $(READY)  ## The checks that run no test: format, lint, types, layers, spelling.
 	$(BIN)/ruff format --check .
@@ -40,8 +40,9 @@ format: $(READY)  ## Format the source and mend what ruff can mend.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-acceptance: $(READY)  ## The statistical checks at full counts, with a table (hours).
+acceptance: $(READY)  ## The long checks at full counts, with a table (hours), and the timing of the samplers.
 	DISCREET_ACCEPTANCE=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
+	$(BIN)/python -m benchmarks.sampler_timing
 
 bench: $(PEERS)  ## Speed and accuracy against peers and against the limit.
 	$(BIN)/python -m benchmarks
@@ -50,7 +51,7 @@ docs: $(READY)  ## Build the documentation into site/.
 	$(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
-reference: $(READY)  ## Write docs/reference/ and docs/theory/index.md from the source.
+reference: $(READY)  ## Write docs/reference/ (the command line too) and docs/theory/index.md from the source.
 	$(BIN)/python scripts/reference.py
 
 lock: $(READY)  ## Resolve the dependencies again and write requirements/*.lock (minutes).

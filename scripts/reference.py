@@ -1,14 +1,16 @@
 """Write docs/reference/ and docs/theory/index.md from the source.  `make reference` runs it.
 
 The reference has one page a layer and one entry for each public name, which are those that the
-layer's `__init__.py` re-exports as `X as X`.  The index of the theory lists each page under the
-lowest layer that cites it.
+layer's `__init__.py` re-exports as `X as X`; and a page with the help of every command of the
+command line.  The index of the theory lists each page under the lowest layer that cites it.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src/discreet"
@@ -34,7 +36,31 @@ def layer_page(layer: str) -> str:
 def reference_index() -> str:
     """The reference's first page."""
     lines = "\n".join(f"- [`discreet.{layer}`]({layer}.md)" for layer in LAYERS)
-    return f"# Reference\n\nEvery public name, bottom up.\n\n{lines}\n- [`discreet.errors`](errors.md)\n"
+    lines += "\n- [`discreet.errors`](errors.md)\n- [the command line](cli.md)\n"
+    return f"# Reference\n\nEvery public name, bottom up, and every command.\n\n{lines}"
+
+
+def helps() -> Iterator[tuple[str, str]]:
+    """Every command of the command line with what its --help prints, 100 columns wide and without colours."""
+    from typer.main import get_command
+
+    from discreet.cli import app
+
+    def walk(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:
+        command.rich_markup_mode = None
+        context = command.context_class(command, info_name=name, parent=parent, terminal_width=100)
+        yield context.command_path, command.get_help(context)
+        for word, inner in getattr(command, "commands", {}).items():
+            yield from walk(inner, word, context)
+
+    return walk(get_command(app), "discreet", None)
+
+
+def cli_page() -> str:
+    """The reference page of the command line."""
+    opening = ast.get_docstring(ast.parse((PACKAGE / "cli.py").read_text())) or ""
+    shown = "\n".join(f"## {name}\n\n```text\n{text.strip()}\n```\n" for name, text in helps())
+    return f"# The command line\n\n{opening}\n\n{shown}"
 
 
 def theory_index() -> str:
@@ -61,6 +87,7 @@ def pages() -> dict[str, str]:
     """Every page that is written from the source, by its path below docs/."""
     made = {f"reference/{layer}.md": layer_page(layer) for layer in LAYERS}
     made["reference/errors.md"] = "# discreet.errors\n\n::: discreet.errors\n"
+    made["reference/cli.md"] = cli_page()
     return made | {"reference/index.md": reference_index(), "theory/index.md": theory_index()}
 
 

@@ -1,43 +1,56 @@
-"""Every example runs from anywhere, is short, and has one idea, which it states."""
+"""Every example runs from anywhere, is short, has one idea, which it states, and the guides show nothing else."""
 
 from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.house.repository import ROOT, syntax
 
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-NUMBERED = [path for path in EXAMPLES if path.name[:2].isdigit()]
+EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "examples").glob("*.sh")])
+GUIDES = sorted((ROOT / "docs/guide").glob("*.md"))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_the_example_runs(path, tmp_path):
-    environment = os.environ | {"PYTHONWARNINGS": "error"}
+    bin = Path(sys.executable).parent
+    environment = os.environ | {"PYTHONWARNINGS": "error", "PATH": f"{bin}:{os.environ['PATH']}"}
+    program = "bash" if path.suffix == ".sh" else sys.executable
     run = subprocess.run(
-        [sys.executable, str(path)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        [program, str(path)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
     )
 
     assert run.returncode == 0, run.stderr
     assert run.stdout
-    if path.stem == "demo":
-        assert (tmp_path / "out/demo.svg").read_text().startswith("<svg")
-        assert (tmp_path / "out/demo.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_every_example_but_the_demo_is_numbered():
-    assert [path.name for path in EXAMPLES if path not in NUMBERED] == ["demo.py"]
+def test_every_example_is_numbered():
+    assert [path.name for path in EXAMPLES if not re.match(r"\d\d_[a-z]", path.name)] == []
 
 
-@pytest.mark.parametrize("path", NUMBERED, ids=lambda path: path.stem)
-def test_a_numbered_example_is_shorter_than_sixty_lines(path):
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_is_shorter_than_sixty_lines(path):
     assert len(path.read_text().splitlines()) < 60
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_the_example_states_its_idea(path):
-    assert ast.get_docstring(syntax(path))
+    idea = ast.get_docstring(syntax(path)) if path.suffix == ".py" else path.read_text().splitlines()[1].strip("# ")
+
+    assert idea
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_a_guide_shows_only_code_that_an_example_runs(page):
+    blocks = re.findall(r"^```(?:python|bash|sql|toml|console)\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    included = [re.fullmatch(r'--8<-- "(examples/[\w.]+):(\w+)"\n', block) for block in blocks]
+
+    assert all(included), "include it from examples/"
+    for found in included:
+        assert f"[start:{found[2]}]" in (ROOT / found[1]).read_text()

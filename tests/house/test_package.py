@@ -15,7 +15,8 @@ import discreet
 from tests.house.repository import PACKAGE, ROOT, modules, syntax
 
 SIZE = 400  # lines of a module
-SLOW = {"altair", "dp_accounting", "hypothesis", "mkdocs", "numba", "numpy", "pandas", "scipy"}
+SLOW = {"altair", "dp_accounting", "duckdb", "hypothesis", "mkdocs", "numba", "numpy", "pandas", "pyarrow", "scipy"}
+SLOW |= {"sqlalchemy", "sqlglot"}
 
 
 def _loaded(statement: str) -> set[str]:
@@ -32,6 +33,10 @@ def test_importing_the_package_loads_nothing_slow(statement):
 
 def test_importing_the_mechanisms_loads_no_compiler_and_no_accountant():
     assert _loaded("import discreet.mechanisms, discreet.composition, discreet.hazmat") <= {"numpy"}
+
+
+def test_importing_the_curator_and_the_command_line_loads_no_engine_no_parser_and_no_database():
+    assert _loaded("import discreet.curator, discreet.data, discreet.queries, discreet.ledger, discreet.cli") <= {"numpy"}
 
 
 def test_a_slow_import_would_be_seen():

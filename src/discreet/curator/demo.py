@@ -38,7 +38,7 @@ def demo(folder: str | Path, say: Callable[[object], None], *, visits: int = 1_0
         old.unlink()
     curator = Curator({"visits": table}, budget=CAP, ledger=out / "demo-ledger.db")
     say("before asking: what an answer would look like and cost\n")
-    say(curator.explain(QUESTIONS[0][1], budget=PRICE))
+    say(str(curator.explain(QUESTIONS[0][1], budget=PRICE)))
     answers: list[tuple[str, Answer]] = []
     for question, sql in QUESTIONS:
         answers.append((question, curator.ask(sql, budget=PRICE)))

@@ -1,0 +1,52 @@
+"""Five questions, five mechanisms, one budget: each is paid for before it is drawn and says how wrong it may be.
+
+Neighbours: one patient's record is left empty; how many patients there are is public.  The patients are made up.
+"""
+
+import numpy as np
+
+from discreet import ApproxDP
+from discreet.composition import PrivacyFilter
+from discreet.mechanisms import Gaussian, Laplace, PermuteAndFlip, RandomizedResponse, SparseVector
+
+N, BETA = 10_000, 0.05  # patients; the probability with which an error bar may fail
+fake = np.random.default_rng(2026)  # makes the patients, never the noise
+ward = np.bincount(fake.choice(5, N, p=[0.30, 0.18, 0.12, 0.15, 0.25]))
+diagnosis = np.bincount(fake.choice(6, N, p=[0.20, 0.15, 0.21, 0.10, 0.26, 0.08]))
+week = np.bincount(fake.choice(12, N, p=np.array([6, 7, 8, 9, 8, 8, 12, 11, 8, 8, 8, 7]) / 100))
+tens = int((fake.lognormal(7, 0.8, N).clip(0, 5000) // 10).sum())  # costs, clamped, in steps of 10
+smokes = (fake.random(N) < 0.23).astype(np.int64)
+
+budget = PrivacyFilter(ApproxDP(2.0, 1e-6))
+
+
+def show(question: str, said: object, error: float) -> None:
+    print(f"{question:34}{said!s:34}within {error:.3g} with probability {1 - BETA:.0%}")
+
+
+# A patient lies in one ward, so the whole histogram moves by one.
+laplace = Laplace(epsilon=0.02, sensitivity=1)
+budget.spend(laplace.event())
+show("patients in each ward", laplace(ward), laplace.accuracy(BETA, size=5))
+
+# A patient moves the sum by at most 5000, which is 500 steps.
+gaussian = Gaussian(epsilon=0.1, delta=1e-6, sensitivity=500)
+budget.spend(gaussian.event())
+show("total cost", 10 * gaussian(tens), 10 * gaussian.accuracy(BETA))
+
+# Only the name of the winner comes out.
+choose = PermuteAndFlip(epsilon=0.02, sensitivity=1, monotone=True)
+budget.spend(choose.event())
+show("most common diagnosis", f"number {choose(diagnosis)}", choose.accuracy(BETA, size=6))
+
+# Each patient's own coin decides whether the answer is flipped: nobody need be trusted.
+response = RandomizedResponse(epsilon=0.3)
+budget.spend(response.event())
+show("share who smoke", f"{response.estimate(response(smokes)):.1%}", response.error(N, BETA))
+
+# Three weeks may be named, at the price of three, however many are not.
+sparse = SparseVector(epsilon=0.2, sensitivity=1, threshold=950, count=3, monotone=True)
+budget.spend(sparse.event())
+show("weeks with 950 admissions", 1 + np.flatnonzero(sparse(week)), sparse.accuracy(BETA, queries=12))
+
+print(f"\nin all at most {budget.cap}\nspent  {budget.spent}\nleft   {budget.remaining}")

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# From a Parquet file to private answers without a line of Python.
+set -euo pipefail
+mkdir -p out/command_line && cd out/command_line && rm -f curator*
+
+# A made-up hospital.
+python -c 'from discreet.curator.sample import hospital; hospital("visits.parquet", visits=50_000, patients=5_000)'
+
+# --8<-- [start:declare]
+cat >visits.toml <<'TOML'
+patient = { type = "identifier" }
+ward = { type = "categorical", values = ["cardiology", "oncology", "surgery"] }
+age = { type = "integer", low = 0, high = 119 }
+cost = { type = "real", low = 0, high = 5000, step = "0.01" }
+readmitted = { type = "boolean" }
+TOML
+
+discreet init visits.parquet --unit patient --declaration visits.toml \
+    --rows-per-unit 10 --groups-per-unit 3 --epsilon 1 --delta 1e-6 -o curator.toml
+# --8<-- [end:declare]
+
+# --8<-- [start:ask]
+discreet explain "SELECT ward, COUNT(*) FROM visits GROUP BY ward" --epsilon 0.1
+discreet explain "SELECT ward, COUNT(*) FROM visits GROUP BY ward" --error 200
+discreet ask "SELECT ward, COUNT(*) FROM visits GROUP BY ward" --epsilon 0.1 --plot wards.svg
+discreet ask "SELECT ward, AVG(cost) FROM visits WHERE age >= 65 GROUP BY ward" --epsilon 0.1 --json
+# --8<-- [end:ask]
+
+# --8<-- [start:ledger]
+discreet ledger show
+discreet ledger anchor >anchor.json # keep it elsewhere
+discreet ledger verify --anchor anchor.json
+discreet ledger export >entries.jsonl # one JSON line an entry
+# --8<-- [end:ledger]
+
+# --8<-- [start:exit]
+discreet ask "SELECT COUNT(*) FROM visits" --epsilon 2 || echo "exit code $?" # 3: the budget does not cover it
+discreet ask "SELECT MAX(cost) FROM visits" --epsilon 0.1 || echo "exit code $?" # 1: refused, with what to write instead
+# --8<-- [end:exit]
