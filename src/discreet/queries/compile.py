@@ -22,7 +22,7 @@ from discreet.data.aggregation import Aggregation, Key, Measure
 from discreet.data.columns import MOST, Value
 from discreet.data.table import Table
 from discreet.errors import UnsupportedError
-from discreet.queries.expression import Expression, number, numeric_code, predicate_code
+from discreet.queries.expression import Expression, number, numeric_code, predicate_code, tree
 from discreet.queries.query import Aggregate, Query
 from discreet.queries.types import Coded, Numeric, Truth
 
@@ -75,12 +75,10 @@ class Part:
         """What the engine adds up."""
         if self.kind != "sum" or self.argument is None:
             return Measure(kind=self.kind, value=None if self.argument is None else self.argument.tree())
-        import sqlglot
-
         code = f"({numeric_code(self.argument, number(self.argument).step)}) - ({self.centre})"
         code = f"({code}) * ({code})" if self.power == 2 else code
         low, high = self.bounds
-        return Measure(kind="sum", value=sqlglot.parse_one(code, dialect="duckdb"), low=low, high=high)
+        return Measure(kind="sum", value=tree(code), low=low, high=high)
 
     def __str__(self) -> str:
         match self.kind, self.argument:
@@ -154,14 +152,12 @@ class Grouping:
 
     def key(self) -> Key:
         """The key for the engine: an integer from 0."""
-        import sqlglot
-
         low, high = _range(self.expression)
         code = self.expression.code() if isinstance(self.expression.type, Coded) else _plain(self.expression)
         shifted = f"({code}) - ({low})"
         if self.expression.type.nullable:
             shifted = f"CASE WHEN ({code}) IS NULL THEN {high - low + 1} ELSE {shifted} END"
-        return Key(code=sqlglot.parse_one(shifted, dialect="duckdb"), size=self.size)
+        return Key(code=tree(shifted), size=self.size)
 
 
 def _plain(expression: Expression) -> str:
@@ -195,11 +191,9 @@ def groupings(query: Query) -> tuple[Grouping, ...]:
 
 def aggregation(query: Query, table: Table, needed: tuple[Part, ...], *, rows: int, groups: int) -> Aggregation:
     """The pass that answers a question."""
-    import sqlglot
-
     where: Tree | None = None
     if query.where is not None:
-        where = sqlglot.parse_one(predicate_code(query.where), dialect="duckdb")
+        where = tree(predicate_code(query.where))
     return Aggregation(
         columns=tuple(name for name in table.domain if name in query.columns()),
         where=where,

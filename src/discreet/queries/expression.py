@@ -54,9 +54,17 @@ class Expression:
 
     def tree(self) -> Tree:
         """The compiled form, for the engine."""
-        import sqlglot
+        return tree(self.code())
 
-        return sqlglot.parse_one(self.code(), dialect="duckdb")
+
+def tree(code: str) -> Tree:
+    """Our own integer SQL as a tree; what is nested too deeply for that is refused."""
+    import sqlglot
+
+    try:
+        return sqlglot.parse_one(code, dialect="duckdb")
+    except RecursionError:
+        raise UnsupportedError("an expression is nested too deeply; ask in smaller steps") from None
 
 
 def quoted(name: str) -> str:
@@ -242,7 +250,7 @@ class Add(Expression):
     def code(self) -> str:
         """Both in the common step."""
         step = self.type.step
-        return f"({numeric_code(self.left, step)}) {'-' if self.minus else '+'} ({numeric_code(self.right, step)})"
+        return f"{numeric_code(self.left, step)} {'-' if self.minus else '+'} {numeric_code(self.right, step)}"
 
     def __str__(self) -> str:
         return f"({self.left} {'-' if self.minus else '+'} {self.right})"
@@ -270,7 +278,7 @@ class Multiply(Expression):
     def code(self) -> str:
         """The product of the codes."""
         left, right = number(self.left).step, number(self.right).step
-        return f"({numeric_code(self.left, left)}) * ({numeric_code(self.right, right)})"
+        return f"{numeric_code(self.left, left)} * {numeric_code(self.right, right)}"
 
     def __str__(self) -> str:
         match self.right:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlglot import expressions as exp
 
 DEEPEST = 100
-HEAVIEST = 20_000  # nodes of everything compiled for a question, copies included
+HEAVIEST = 5_000  # nodes of everything compiled for a question, copies included
 LONGEST_NUMBER = 40  # digits
 FLIPPED: dict[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 ALLOWED = (

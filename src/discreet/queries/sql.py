@@ -223,15 +223,22 @@ def _having(node: exp.Select, scope: Scope, outputs: tuple[Output, ...]) -> tupl
         return ()
     operators = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
     conditions = []
-    for term in (
-        node.args["having"].this.flatten() if type(node.args["having"].this) is exp.And else [node.args["having"].this]
-    ):
-        term = term.unnest()
+    for term in _conjuncts(node.args["having"].this):
         constant = literal(term.expression) if type(term) in operators else None
         if constant is None:
             raise UnsupportedError("HAVING compares an output of SELECT with a number, joined by AND")
         conditions.append(Having(_output(term.this, scope, outputs, ()), operators[type(term)], constant))  # type: ignore[arg-type]
     return tuple(conditions)
+
+
+def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    """The conditions that are joined by AND, however they are bracketed."""
+    from sqlglot import expressions as exp
+
+    inner = node.unnest()
+    if type(inner) is not exp.And:
+        return [inner]
+    return [condition for term in inner.flatten() for condition in _conjuncts(term)]
 
 
 def _output(node: exp.Expr, scope: Scope, outputs: tuple[Output, ...], keys: tuple[Expression, ...]) -> str:
