@@ -21,11 +21,13 @@ from discreet.hazmat.entropy import RandomSource
 from discreet.ledger import Budget, Ledger, Receipt
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.number import Number
+from discreet.queries.builder import Builder
 from discreet.queries.compile import aggregation
 from discreet.queries.query import Query
 from discreet.queries.sql import parse
 
 if TYPE_CHECKING:
+    from discreet.curator.clipping import ClippingBounds
     from discreet.curator.estimate import Noisy
     from discreet.curator.explain import Explanation
     from discreet.data.aggregation import Aggregation, IntArray
@@ -72,7 +74,7 @@ class Curator:
         unit = self.tables[name].unit
         return f"row of {name}" if unit is None else unit
 
-    def query(self, question: str | Query) -> Query:
+    def query(self, question: str | Query | Builder) -> Query:
         """The question as a value.
 
         SQL text is read.  A `Query` is read again from its own SQL, so that types and bounds are those of
@@ -80,8 +82,10 @@ class Curator:
         """
         if isinstance(question, str):
             return parse(question, self.tables)
+        if isinstance(question, Builder):
+            question = question.query()
         if not isinstance(question, Query):
-            raise ParameterError(f"need SQL text or a Query, got {type(question).__name__}")
+            raise ParameterError(f"need SQL text, a Query or a Builder, got {type(question).__name__}")
         found = parse(str(question), self.tables)
         if found != question:
             raise DomainError(f"the question is not about the declared columns of {question.table!r}")
@@ -89,7 +93,7 @@ class Curator:
 
     def explain(
         self,
-        question: str | Query,
+        question: str | Query | Builder,
         *,
         epsilon: Number | None = None,
         budget: Guarantee | None = None,
@@ -112,7 +116,7 @@ class Curator:
 
     def ask(
         self,
-        question: str | Query,
+        question: str | Query | Builder,
         *,
         epsilon: Number | None = None,
         budget: Guarantee | None = None,
@@ -211,6 +215,39 @@ class Curator:
         units = sorted({self._unit(name) for name in self.tables})
         found = {unit: self.ledger.budget(unit) for unit in units}
         return found[units[0]] if len(units) == 1 else found
+
+    def table(self, name: str) -> Builder:
+        """A question about one table, to be built in Python: `curator.table("visits").select(n=count())`."""
+        if name not in self.tables:
+            raise DomainError(missing(name, list(self.tables), what="table"))
+        return Builder(name, self.tables[name])
+
+    def clipping_bounds(
+        self,
+        table: str,
+        column: str,
+        *,
+        epsilon: Number | None = None,
+        budget: Guarantee | None = None,
+        quantiles: tuple[Number, Number] = (0.01, 0.99),
+        bins: int | None = None,
+        beta: float = 0.05,
+        analyst: str | None = None,
+    ) -> ClippingBounds:
+        """Narrower bounds for a column whose declared range is wide: one COUNT question, at its price."""
+        from discreet.curator.clipping import clipping_bounds
+
+        return clipping_bounds(
+            self,
+            table,
+            column,
+            epsilon=epsilon,
+            budget=budget,
+            quantiles=quantiles,
+            bins=bins,
+            beta=beta,
+            analyst=analyst,
+        )
 
     def mock(self, table: str, rows: int, *, seed: int = 0) -> object:
         """Fake rows from the declaration alone, free: for developing questions before asking them."""

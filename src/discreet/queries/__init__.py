@@ -1,5 +1,33 @@
-"""How it is asked: expressions, queries, SQL."""
+"""How it is asked: expressions, queries, SQL, and the same in Python."""
 
+from discreet.queries.builder import Builder as Builder
+from discreet.queries.builder import Tally as Tally
+from discreet.queries.builder import Term as Term
+from discreet.queries.builder import avg as avg
+from discreet.queries.builder import case as case
+from discreet.queries.builder import coalesce as coalesce
+from discreet.queries.builder import col as col
+from discreet.queries.builder import count as count
+from discreet.queries.builder import greatest as greatest
+from discreet.queries.builder import least as least
+from discreet.queries.builder import stddev as stddev
+from discreet.queries.builder import total as total
+from discreet.queries.builder import units as units
+from discreet.queries.builder import variance as variance
+from discreet.queries.counting import Bits as Bits
+from discreet.queries.counting import Conjunction as Conjunction
+from discreet.queries.counting import Counting as Counting
+from discreet.queries.counting import Distance as Distance
+from discreet.queries.counting import Holds as Holds
+from discreet.queries.counting import Linear as Linear
+from discreet.queries.counting import Max as Max
+from discreet.queries.counting import Members as Members
+from discreet.queries.counting import Parity as Parity
+from discreet.queries.counting import Proportion as Proportion
+from discreet.queries.counting import Stack as Stack
+from discreet.queries.counting import Threshold as Threshold
+from discreet.queries.counting import all_equal as all_equal
+from discreet.queries.counting import distance_to as distance_to
 from discreet.queries.query import Aggregate as Aggregate
 from discreet.queries.query import Query as Query
 from discreet.queries.sql import parse as parse
