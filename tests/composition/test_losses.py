@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import pairwise, product
 
 import numpy as np
@@ -12,6 +13,7 @@ from discreet.composition.losses import losses
 from discreet.composition.transform import Law
 from discreet.errors import UnsupportedError
 from discreet.privacy import ZCDP, GaussianDP, PureDP
+from discreet.privacy.enclosure import root_up
 from discreet.privacy.event import (
     ApproxEvent,
     ExponentialEvent,
@@ -217,6 +219,22 @@ def test_an_integer_vector_that_moves_by_less_than_one_does_not_move():
     law = losses(GaussianEvent(sigma=1, sensitivity="0.5"), STEP).forward
 
     assert law.masses[law.indices > 1].sum() == 0
+
+
+@pytest.mark.parametrize("square", range(1, 12))
+def test_the_float_of_a_root_counts_as_the_root(square):
+    """math.sqrt(3) prints a number below the root of 3; an event that says it must not cost what 2 does."""
+    exactly = losses(GaussianEvent(sigma=5, sensitivity=root_up(Fraction(square))), 0.01)
+    given = losses(GaussianEvent(sigma=5, sensitivity=math.sqrt(square)), 0.01)
+
+    assert list(given.forward.masses) == list(exactly.forward.masses)
+
+
+def test_a_sensitivity_a_rounding_below_one_is_one():
+    almost = losses(GaussianEvent(sigma=5, sensitivity=0.9999999999999999), STEP)
+    one = losses(GaussianEvent(sigma=5, sensitivity=1), STEP)
+
+    assert list(almost.forward.masses) == list(one.forward.masses)
 
 
 def test_refuses_what_has_no_loss_distribution():

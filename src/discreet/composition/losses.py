@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.composition.price import Item, one
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 REACH = 10.5  # standard deviations kept; a normal tail beyond is 4.4e-26
 SMOOTHING = 2.0  # variance of the rounding that turns a normal into a discrete Gaussian
 WIDEST = 1_000_000  # atoms of the largest law built atom by atom
+_SAFE = 1 + Fraction(1, 2**40)  # math.sqrt(3) is below the root of 3; it is read as that root, as `Gaussian` does
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,7 +153,7 @@ def laplace_atoms(scale: float, shift: int) -> Atoms:
 
 
 def _gaussian(leaf: GaussianEvent) -> tuple[Atoms | Smooth, float, float]:
-    sigma, square = float(exact(leaf.sigma)), math.floor(exact(leaf.sensitivity) ** 2)
+    sigma, square = float(exact(leaf.sigma)), math.floor(exact(leaf.sensitivity) ** 2 * _SAFE)
     if square == 0:  # an integer vector that moves by less than 1 does not move
         return _zero(), 0.0, 0.0
     if square == 1 and sigma <= WIDEST / (4 * REACH):
