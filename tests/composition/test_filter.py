@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.composition import Lanes, PrivacyFilter
 from discreet.composition.filter import largest_rho
+from discreet.composition.price import price
 from discreet.errors import BudgetExhausted, ParameterError, UnsupportedError
 from discreet.privacy import ZCDP, AddRemove, ApproxDP, GaussianDP, PureDP, RenyiDP, Replace
 from discreet.privacy.event import (
@@ -152,6 +153,23 @@ def test_relations_are_never_mixed():
     ):
         with pytest.raises(UnsupportedError, match="convert its guarantee"):
             one.spend(item)
+
+
+def test_a_relation_settled_while_another_spend_is_priced_counts(monkeypatch):
+    """As two threads would: a Replace guarantee is spent while an AddRemove one is being priced."""
+    f = PrivacyFilter(PureDP(1))
+    others = [PureDP("0.1", neighbours=Replace)]
+
+    def slow_price(item):
+        if others:
+            f.spend(others.pop())
+        return price(item)
+
+    monkeypatch.setattr("discreet.composition.filter.price", slow_price)
+
+    with pytest.raises(UnsupportedError, match="holds under Replace"):
+        f.spend(PureDP("0.1", neighbours=AddRemove))
+    assert f.spent == PureDP("0.1")
 
 
 def test_a_sampled_event_is_charged_its_amplified_price():

@@ -9,6 +9,7 @@ import pytest
 
 from discreet.composition import Odometer, concentrated
 from discreet.composition.odometer import ORDERS
+from discreet.composition.price import price
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.privacy import AddRemove, ApproxDP, PureDP, Replace
 from discreet.privacy.event import ApproxEvent, GaussianEvent
@@ -92,6 +93,22 @@ def test_own_deltas_add_to_the_probability_of_failure():
     odometer.record(ApproxEvent(epsilon="0.1", delta="0.999999"))
     with pytest.raises(UnsupportedError, match="no guarantee is left"):
         _ = odometer.reading
+
+
+def test_what_is_recorded_while_another_is_priced_counts(monkeypatch):
+    """As two threads would: one record begins and ends while the price of another is worked out."""
+    odometer = Odometer(delta="1e-6")
+    others = [PureDP(1)]
+
+    def slow_price(item):
+        if others:
+            odometer.record(others.pop())
+        return price(item)
+
+    monkeypatch.setattr("discreet.composition.odometer.price", slow_price)
+    odometer.record(PureDP(2))
+
+    assert odometer.pure == PureDP(3)
 
 
 def test_relations_are_never_mixed_and_delta_is_checked():

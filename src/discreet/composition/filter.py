@@ -86,9 +86,9 @@ class PrivacyFilter:
 
     def spend(self, item: Item) -> None:
         """Charge one event or guarantee; `BudgetExhausted` and nothing charged if it does not fit."""
-        relation = self._common(item)
         cost, square = self._cost(item)
         with self._lock:
+            relation = self._common(item)  # inside, so that no other spend settles another relation meanwhile
             total, squares = self._total + cost, self._square + square
             if not self._fits(total, squares):
                 raise BudgetExhausted(requested=self._show(cost, square), remaining=self.remaining)

@@ -16,6 +16,7 @@ Proof: docs/theory/filters.md.
 
 from __future__ import annotations
 
+import threading
 from fractions import Fraction
 
 from discreet.composition.price import FREE, Item, gather, price
@@ -38,21 +39,23 @@ class Odometer:
     ApproxDP(epsilon=6.396067063275551, delta=1e-06)
     """
 
-    __slots__ = ("_relation", "_total", "delta")
+    __slots__ = ("_lock", "_relation", "_total", "delta")
 
     def __init__(self, *, delta: Number, neighbours: type[Neighbours] | None = None) -> None:
         self.delta = exact(delta)
         require(0 < self.delta < 1, "0 < delta < 1", delta=delta)
         self._total = FREE
         self._relation: Relation = neighbours
+        self._lock = threading.Lock()
 
     def record(self, item: Item) -> None:
         """Add an event or a guarantee to what has run."""
-        relation = gather([item]).relation
-        if None not in (relation, self._relation) and relation is not self._relation:
-            raise UnsupportedError("relations are never mixed; convert the guarantee first (to_replace)")
-        self._total += price(item)
-        self._relation = self._relation or relation
+        relation, cost = gather([item]).relation, price(item)
+        with self._lock:  # two records at once must both count
+            if None not in (relation, self._relation) and relation is not self._relation:
+                raise UnsupportedError("relations are never mixed; convert the guarantee first (to_replace)")
+            self._total += cost
+            self._relation = self._relation or relation
 
     @property
     def reading(self) -> ApproxDP:
