@@ -46,7 +46,7 @@ def helps() -> Iterator[tuple[str, str]]:
 
     from discreet.cli import app
 
-    def walk(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:
+    def walk(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - typer names no type
         command.rich_markup_mode = None
         context = command.context_class(command, info_name=name, parent=parent, terminal_width=100)
         yield context.command_path, command.get_help(context)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -44,9 +46,7 @@ def test_the_house_names_no_address(name):
     assert "://" not in (ROOT / name).read_text()
 
 
-@pytest.mark.parametrize(
-    ("extra", "lock"), [("dev", "dev"), ("docs", "dev"), ("plot", "dev"), ("bench", "bench")]
-)
+@pytest.mark.parametrize(("extra", "lock"), [("dev", "dev"), ("docs", "dev"), ("plot", "dev"), ("bench", "bench")])
 def test_what_the_project_asks_for_is_locked(extra, lock):
     asked = PROJECT["project"]["dependencies"] * (lock == "dev") + PROJECT["project"]["optional-dependencies"][extra]
     names = {re.match(r"[\w.-]+", need)[0].lower() for need in asked} - {"discreet"}
@@ -67,6 +67,20 @@ def test_the_demo_is_the_command_and_writes_under_out():
 
     assert plan.stdout.splitlines()[-1].endswith("/discreet demo out/demo")
     assert "discreet" in PROJECT["project"]["scripts"]
+
+
+def test_the_demo_takes_less_than_a_minute(tmp_path):
+    """A million visits.  Processor time of the whole run, which other work on the machine does not change."""
+    before = os.times()
+    run = subprocess.run(
+        [str(Path(sys.executable).parent / "discreet"), "demo", "out/demo"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    after = os.times()
+
+    assert "report: out/demo/report.html" in run.stdout
+    assert (tmp_path / "out/demo/report.html").read_text().count("<svg") >= 5
+    assert after.children_user + after.children_system - before.children_user - before.children_system < 60
 
 
 def test_acceptance_times_the_samplers_too():

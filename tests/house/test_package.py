@@ -36,7 +36,9 @@ def test_importing_the_mechanisms_loads_no_compiler_and_no_accountant():
 
 
 def test_importing_the_curator_and_the_command_line_loads_no_engine_no_parser_and_no_database():
-    assert _loaded("import discreet.curator, discreet.data, discreet.queries, discreet.ledger, discreet.cli") <= {"numpy"}
+    statement = "import discreet.curator, discreet.data, discreet.queries, discreet.ledger, discreet.cli"
+
+    assert _loaded(statement) <= {"numpy"}
 
 
 def test_a_slow_import_would_be_seen():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from scripts.reference import LAYERS
+from scripts.reference import LAYERS, helps
 from tests.house.repository import MADE, PACKAGE, ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -42,6 +42,14 @@ def test_the_example_is_the_first_of_the_examples():
 
     assert shown == [body]
     assert len([line for line in body.splitlines() if line]) <= 10
+
+
+def test_the_commands_shown_are_commands():
+    shown = [line.removeprefix("$ discreet ") for _, text in BLOCKS for line in text.splitlines() if line[:2] == "$ "]
+    known = tuple(command.removeprefix("discreet ") + " " for command, _ in helps())
+
+    assert len(shown) >= 3
+    assert [line for line in shown if not f"{line} ".startswith(known)] == []
 
 
 def test_the_links_lead_somewhere():
