@@ -8,7 +8,7 @@ the true count N lies in [max(1, n - a), n + a] and the true centred sum S in [s
 lies between the least and the greatest of S / N over the corners of that box, and inside the declared
 bounds.  Where the noisy count is not positive the estimate is missing and the interval is the whole
 declared range: never an error, never a division by zero.  A group without rows has no average; the
-interval is then about nothing.
+interval is then about nothing.  Variances divide by the number of rows.  Proof: docs/theory/planning.md.
 """
 
 from __future__ import annotations

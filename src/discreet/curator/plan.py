@@ -9,7 +9,7 @@ coefficient c_ij, errors of aggregate j being measured in units of u_j, what one
 in it.  With t_i = sum_j (c_ij s_i / u_j)^2, the sum of squared errors is proportional to
 sum_i t_i / epsilon_i^2 for Laplace noise and to sum_i t_i / rho_i for Gaussian noise.  Under
 sum epsilon_i = epsilon (sum rho_i = rho) it is least for epsilon_i ~ t_i^(1/3) (rho_i ~ t_i^(1/2)), by
-Lagrange multipliers.  Shares are rounded to rationals that add up to the budget exactly.
+convexity.  Shares are rounded to rationals that add up to the budget exactly.  Proof: docs/theory/planning.md.
 """
 
 from __future__ import annotations

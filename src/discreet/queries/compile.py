@@ -8,7 +8,7 @@ Adding or removing it changes the vector of all cells of a measure by at most
     sum        R m in l1 and in l2, where m is the largest absolute value of a row
 
 An average is a centred sum over a count: values are measured from the middle of their declared
-range, which halves m.
+range, which halves m.  Proof: docs/theory/queries.md.
 """
 
 from __future__ import annotations

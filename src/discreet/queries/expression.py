@@ -3,7 +3,7 @@
 Each node knows its public `type`, prints itself as canonical SQL, and compiles to integer
 arithmetic over the codes of its columns (`discreet.data.columns`).  Every function is total: on
 any row it gives an integer in the range of its type, or NULL by SQL's three-valued rules, and
-cannot raise.
+cannot raise.  Proof: docs/theory/queries.md.
 
     Ref                                   a declared column
     Number, Word, Day                     literals: a rational, a category, a day or moment

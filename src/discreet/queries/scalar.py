@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 DEEPEST = 100
 HEAVIEST = 5_000  # nodes of everything compiled for a question, copies included
 LONGEST_NUMBER = 40  # digits
+MOST_ITEMS = 20  # of LEAST and GREATEST
 FLIPPED: dict[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 ALLOWED = (
     "comparisons, BETWEEN, IN, IS NULL, AND, OR, NOT, CASE, COALESCE, LEAST, GREATEST, ABS, FLOOR, EXTRACT and"
@@ -274,6 +275,8 @@ def _choice(node: exp.Expr, again) -> Case:  # noqa: ANN001 - the recursion of s
 
 def _extreme(items: list[Expression], operator: Literal["<=", ">="]) -> Case:
     """The first item that beats all others, NULLs apart; if none of the earlier ones does, the last is it."""
+    if len(items) > MOST_ITEMS:
+        raise UnsupportedError(f"LEAST and GREATEST of at most {MOST_ITEMS} items, got {len(items)}")
     branches = []
     for i, item in enumerate(items[:-1]):
         beats: list[Expression] = [Not(IsNull(item))] if item.type.nullable else []

@@ -86,7 +86,9 @@ def run(
 
         def call(mechanism, value, *, rng=None):
             number = len(record.calls)
-            again = frozen is not None and number < len(frozen) and len(frozen[number].value) == len(np.atleast_1d(value))
+            again = (
+                frozen is not None and number < len(frozen) and len(frozen[number].value) == len(np.atleast_1d(value))
+            )
             released = frozen[number].released if again else draw(mechanism, value, rng=rng)  # type: ignore[index]
             record.calls.append(Call(mechanism, [int(v) for v in np.atleast_1d(value)], released))
             record.steps.append("draw")
@@ -100,7 +102,7 @@ def run(
         record.price = receipt.price
         return receipt
 
-    Ledger_spend = Ledger.spend  # noqa: N806 - the method as it was
+    Ledger_spend = Ledger.spend
     noted = Noted(engine or DuckDB(threads=1), record)
     asked = curator({"visits": table}, budget=CAP, ledger=ledger, engine=noted, rng=SeededRandom(1))
     with (
@@ -118,7 +120,7 @@ def run(
             record.needed = len(answer.plan.releases)
         except DiscreetError as error:
             record.shown = f"refused: {type(error).__name__}"
-        except Exception as error:  # noqa: BLE001 - a finding, told by `violations`
+        except Exception as error:
             record.shown = f"escaped: {type(error).__name__} {error}"
     return record
 
@@ -140,7 +142,9 @@ def violations(world: World, *, ledger: Ledger | None = None, **how: object) -> 
     if one.columns != [[int(v) for v in call.released] for call in one.calls]:
         found.append("something was released that no mechanism released")
     found += unpaid(one)
-    found += [f"call {i}: {far}" for i, pair in enumerate(zip(one.calls, two.calls, strict=False)) if (far := distance(*pair))]
+    found += [
+        f"call {i}: {far}" for i, pair in enumerate(zip(one.calls, two.calls, strict=False)) if (far := distance(*pair))
+    ]
     return found
 
 

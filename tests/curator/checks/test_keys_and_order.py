@@ -18,23 +18,31 @@ from tests.scale import counts
 
 PERMUTATIONS = counts(quick=8, full=1_000)
 WARDS = [f"ward {i}" for i in range(20)]
-DOMAIN = Domain({"patient": Identifier(), "ward": Categorical(WARDS, nullable=True), "age": Integer(0, 9), "note": Text(20)})
+DOMAIN = Domain(
+    {"patient": Identifier(), "ward": Categorical(WARDS, nullable=True), "age": Integer(0, 9), "note": Text(20)}
+)
 SQL = "SELECT ward, FLOOR(age / 5) AS half, COUNT(*) FROM visits GROUP BY ward, FLOOR(age / 5)"
 
 
 def source(wards, seed=1):
     count, chance = len(wards), np.random.default_rng(seed)
-    return pa.table({
-        "patient": pa.array(range(count), pa.int64()), "ward": pa.array(wards, pa.string()),
-        "age": pa.array(chance.integers(0, 10, count)), "note": pa.array([""] * count, pa.string()),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "patient": pa.array(range(count), pa.int64()),
+            "ward": pa.array(wards, pa.string()),
+            "age": pa.array(chance.integers(0, 10, count)),
+            "note": pa.array([""] * count, pa.string()),
+        }
+    )
 
 
 def shown(table, *, threads=None, sql=SQL):
     """The keys of an answer, in order."""
     with Ledger.open(":memory:", testing=True) as ledger:
         visits = Table(table, domain=DOMAIN, unit="patient")
-        curator = Curator({"visits": visits}, budget=PureDP(1), ledger=ledger, engine=DuckDB(threads=threads), rng=SeededRandom(1))
+        curator = Curator(
+            {"visits": visits}, budget=PureDP(1), ledger=ledger, engine=DuckDB(threads=threads), rng=SeededRandom(1)
+        )
         answer = curator.ask(sql, epsilon=1)
         names = [name for name in ("ward", "half") if name in answer.table.column_names]
         return list(zip(*(answer.table[name].to_pylist() for name in names), strict=True))

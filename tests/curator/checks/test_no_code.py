@@ -17,8 +17,30 @@ from tests.curator.checks.test_allow_list import WORLD, Forbidden
 
 SOURCE = Path(discreet.__file__).parent
 BANNED = {"eval", "exec", "compile", "__import__", "execfile", "input"}
-BANNED_METHODS = {"create_function", "install_extension", "load_extension", "system", "popen", "spawn", "from_pickle", "read_pickle"}
-BANNED_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "yaml", "joblib", "code", "codeop", "runpy", "imp"}
+BANNED_METHODS = {
+    "create_function",
+    "install_extension",
+    "load_extension",
+    "system",
+    "popen",
+    "spawn",
+    "from_pickle",
+    "read_pickle",
+}
+BANNED_MODULES = {
+    "pickle",
+    "cPickle",
+    "dill",
+    "cloudpickle",
+    "marshal",
+    "shelve",
+    "yaml",
+    "joblib",
+    "code",
+    "codeop",
+    "runpy",
+    "imp",
+}
 LAYERS = ("data", "queries", "ledger", "curator")
 
 
@@ -48,7 +70,16 @@ def test_nothing_on_the_way_of_a_request_runs_code():
     assert {str(file): found for file in files if (found := findings(file.read_text(encoding="utf-8")))} == {}
 
 
-@pytest.mark.parametrize("twin", ["import pickle\npickle.loads(plan)", "eval(question)", "from yaml import load", "connection.create_function('f', f)", "__import__(name)"])  # fmt: skip
+@pytest.mark.parametrize(
+    "twin",
+    [
+        "import pickle\npickle.loads(plan)",
+        "eval(question)",
+        "from yaml import load",
+        "connection.create_function('f', f)",
+        "__import__(name)",
+    ],
+)
 def test_the_scan_sees_what_it_looks_for(twin):
     assert findings(twin)
 
@@ -56,17 +87,38 @@ def test_the_scan_sees_what_it_looks_for(twin):
 def payloads():
     """Text that would do something if anything interpreted it."""
     cores = [
-        "__import__('os').mkdir('{}')", "{{{{7*7}}}}", "${{jndi:ldap://x}}", "'; COPY visits TO '{}'; --", "$(touch {})", "`touch {}`",
-        "cos\nmkdir\n(S'{}'\ntR.", "!!python/object/apply:os.mkdir ['{}']", "\"; import os; os.mkdir('{}')", "%s%s%n", "../../{}", "\\u0000{}",
-    ]  # fmt: skip
+        "__import__('os').mkdir('{}')",
+        "{{{{7*7}}}}",
+        "${{jndi:ldap://x}}",
+        "'; COPY visits TO '{}'; --",
+        "$(touch {})",
+        "`touch {}`",
+        "cos\nmkdir\n(S'{}'\ntR.",
+        "!!python/object/apply:os.mkdir ['{}']",
+        "\"; import os; os.mkdir('{}')",
+        "%s%s%n",
+        "../../{}",
+        "\\u0000{}",
+    ]
     frames = [
-        "{}", "SELECT COUNT(*) FROM visits WHERE ward = '{}'", 'SELECT COUNT(*) AS "{}" FROM visits WHERE', 'SELECT COUNT(*) FROM "{}"',
-        "SELECT {} FROM visits", "SELECT COUNT(*) FROM visits WHERE {}", "SELECT COUNT(*) FROM visits GROUP BY {}",
-        "SELECT COUNT(*) FROM visits ORDER BY {}", "SELECT COUNT(*) FROM visits LIMIT {}", "SELECT COUNT(*) FROM visits HAVING {} > 1",
-        "SELECT SUM({}(age)) FROM visits", "SELECT COUNT(*) FROM visits WHERE day > '{}'", "SELECT COUNT(*) FROM {}",
-        "SELECT COUNT(*) FROM visits WHERE age IN ({})", "SELECT COUNT(*) FROM visits WHERE CASE WHEN {} THEN 1 END = 1",
-        "SELECT COUNT(*) FROM visits WHERE EXTRACT({} FROM day) = 1", "SELECT \"{}\", COUNT(*) FROM visits GROUP BY 1",
-    ]  # fmt: skip
+        "{}",
+        "SELECT COUNT(*) FROM visits WHERE ward = '{}'",
+        'SELECT COUNT(*) AS "{}" FROM visits WHERE',
+        'SELECT COUNT(*) FROM "{}"',
+        "SELECT {} FROM visits",
+        "SELECT COUNT(*) FROM visits WHERE {}",
+        "SELECT COUNT(*) FROM visits GROUP BY {}",
+        "SELECT COUNT(*) FROM visits ORDER BY {}",
+        "SELECT COUNT(*) FROM visits LIMIT {}",
+        "SELECT COUNT(*) FROM visits HAVING {} > 1",
+        "SELECT SUM({}(age)) FROM visits",
+        "SELECT COUNT(*) FROM visits WHERE day > '{}'",
+        "SELECT COUNT(*) FROM {}",
+        "SELECT COUNT(*) FROM visits WHERE age IN ({})",
+        "SELECT COUNT(*) FROM visits WHERE CASE WHEN {} THEN 1 END = 1",
+        "SELECT COUNT(*) FROM visits WHERE EXTRACT({} FROM day) = 1",
+        'SELECT "{}", COUNT(*) FROM visits GROUP BY 1',
+    ]
     return [frame.replace("{}", core) for frame in frames for core in cores]
 
 

@@ -16,14 +16,20 @@ from discreet.privacy import ApproxDP
 from tests.curator.checks.replay import run
 from tests.curator.checks.worlds import World
 
-DOMAIN = Domain({
-    "patient": Identifier(), "ward": Categorical(["cardiology", "surgery"]), "age": Integer(0, 119),
-    "cost": Real(0, 100, step="0.01", nullable=True), "day": Date("2026-01-01", "2026-12-31"),
-})  # fmt: skip
+DOMAIN = Domain(
+    {
+        "patient": Identifier(),
+        "ward": Categorical(["cardiology", "surgery"]),
+        "age": Integer(0, 119),
+        "cost": Real(0, 100, step="0.01", nullable=True),
+        "day": Date("2026-01-01", "2026-12-31"),
+    }
+)
 QUESTIONS = [
-    "SELECT ward, COUNT(*), AVG(cost) FROM visits GROUP BY ward", "SELECT SUM(age), COUNT(DISTINCT patient) FROM visits",
+    "SELECT ward, COUNT(*), AVG(cost) FROM visits GROUP BY ward",
+    "SELECT SUM(age), COUNT(DISTINCT patient) FROM visits",
     "SELECT EXTRACT(month FROM day) AS m, STDDEV(age) FROM visits GROUP BY m",
-]  # fmt: skip
+]
 ROW = {"patient": "1", "ward": "surgery", "age": "40", "cost": "5.5", "day": "2026-03-01"}
 ODD = {
     "nothing odd": {},
@@ -46,11 +52,23 @@ def public(visits, sql):
     """Everything that may be seen without paying, and the shape of what is paid for."""
     with Ledger.open(":memory:", testing=True) as ledger:
         curator = Curator({"visits": visits}, budget=ApproxDP(2, 1e-6), ledger=ledger, rng=SeededRandom(1))
-        free = [str(curator.explain(sql, epsilon=1)), curator.explain(sql, epsilon=1).to_dict(), repr(curator), repr(visits)]
+        free = [
+            str(curator.explain(sql, epsilon=1)),
+            curator.explain(sql, epsilon=1).to_dict(),
+            repr(curator),
+            repr(visits),
+        ]
         free += [str(curator.mock("visits", 5)), str(curator.budget)]
         answer = curator.ask(sql, epsilon=1)
         seen = answer.to_dict()
-        shape = [str(answer.table.schema), answer.table.num_rows, answer.statement, seen["cost"], sorted(seen), str(curator.budget)]
+        shape = [
+            str(answer.table.schema),
+            answer.table.num_rows,
+            answer.statement,
+            seen["cost"],
+            sorted(seen),
+            str(curator.budget),
+        ]
         return free + shape
 
 
@@ -78,7 +96,9 @@ def test_a_first_declaration_reads_no_statistics(tmp_path):
     for i, ages in enumerate(([1, 2, 3], [100_000] * 5_000)):
         path, out = tmp_path / f"{i}" / "visits.parquet", tmp_path / f"{i}" / "curator.toml"
         path.parent.mkdir()
-        pq.write_table(pa.table({"patient": list(range(len(ages))), "age": ages, "day": [dt.date(2026, 1, 1)] * len(ages)}), path)
+        pq.write_table(
+            pa.table({"patient": list(range(len(ages))), "age": ages, "day": [dt.date(2026, 1, 1)] * len(ages)}), path
+        )
         start(path, unit="patient", budget={"epsilon": "1"}, declaration=None, bounds={}, out=out, force=False)
         written.append(out.read_text())
 

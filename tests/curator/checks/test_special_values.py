@@ -24,23 +24,53 @@ PROBES = counts(quick=50, full=1_000)
 PERMUTATIONS = counts(quick=5, full=1_000)
 
 NUMERIC = {
-    "age": ["SUM(age), AVG(age)", "VARIANCE(age), COUNT(age)", "SUM(ABS(age - 5)), SUM(age % 10)", "SUM(FLOOR(age / 7)), STDDEV(-age)"],
-    "cost": ["SUM(cost), AVG(cost)", "VARIANCE(cost), SUM(cost * 3)", "SUM(cost - age), SUM(cost / 3)", "SUM(GREATEST(cost, 0)), COUNT(cost)"],
-    "bmi": ["SUM(bmi), COUNT(bmi)", "AVG(bmi), STDDEV(bmi)", "SUM(COALESCE(bmi, 0)), SUM(bmi * bmi)", "SUM(CASE WHEN bmi IS NULL THEN 1 ELSE 0 END)"],
+    "age": [
+        "SUM(age), AVG(age)",
+        "VARIANCE(age), COUNT(age)",
+        "SUM(ABS(age - 5)), SUM(age % 10)",
+        "SUM(FLOOR(age / 7)), STDDEV(-age)",
+    ],
+    "cost": [
+        "SUM(cost), AVG(cost)",
+        "VARIANCE(cost), SUM(cost * 3)",
+        "SUM(cost - age), SUM(cost / 3)",
+        "SUM(GREATEST(cost, 0)), COUNT(cost)",
+    ],
+    "bmi": [
+        "SUM(bmi), COUNT(bmi)",
+        "AVG(bmi), STDDEV(bmi)",
+        "SUM(COALESCE(bmi, 0)), SUM(bmi * bmi)",
+        "SUM(CASE WHEN bmi IS NULL THEN 1 ELSE 0 END)",
+    ],
     "far": ["SUM(far), COUNT(far)", "SUM(far * 2 - age)"],
-}  # fmt: skip
+}
 GROUPED = {
-    "ward": ["ward"], "readmitted": ["readmitted"], "smokes": ["smokes"], "stage": ["stage"],
+    "ward": ["ward"],
+    "readmitted": ["readmitted"],
+    "smokes": ["smokes"],
+    "stage": ["stage"],
     "day": ["EXTRACT(month FROM day)", "EXTRACT(year FROM day)", "EXTRACT(dow FROM day)"],
-    "bmi": ["FLOOR(bmi / 10)"], "age": ["FLOOR(age / 20)"],
-}  # fmt: skip
-TESTED = {"day": "day >= '2026-01-01'", "seen": "seen < '2026-06-01 12:00:00'", "cost": "cost BETWEEN 0 AND 10", "stage": "stage IN (1, 2)", "far": "far > 7", "bmi": "bmi > age OR bmi IS NULL", "smokes": "NOT smokes", "ward": "ward <> 'surgery'"}  # fmt: skip
+    "bmi": ["FLOOR(bmi / 10)"],
+    "age": ["FLOOR(age / 20)"],
+}
+TESTED = {
+    "day": "day >= '2026-01-01'",
+    "seen": "seen < '2026-06-01 12:00:00'",
+    "cost": "cost BETWEEN 0 AND 10",
+    "stage": "stage IN (1, 2)",
+    "far": "far > 7",
+    "bmi": "bmi > age OR bmi IS NULL",
+    "smokes": "NOT smokes",
+    "ward": "ward <> 'surgery'",
+}
 
 
 def questions(column):
     """Every operator and aggregate that can meet the column."""
     found = [f"SELECT {outputs} FROM visits" for outputs in NUMERIC.get(column, [])]
-    found += [f"SELECT {key}, COUNT(*), COUNT(DISTINCT patient) FROM visits GROUP BY {key}" for key in GROUPED.get(column, [])]
+    found += [
+        f"SELECT {key}, COUNT(*), COUNT(DISTINCT patient) FROM visits GROUP BY {key}" for key in GROUPED.get(column, [])
+    ]
     return found + ([f"SELECT COUNT(*), AVG(age) FROM visits WHERE {TESTED[column]}"] if column in TESTED else [])
 
 
@@ -75,7 +105,18 @@ def probes():
 
 
 PLAIN = {name: kinds[0] for name, kinds in worlds.PHYSICAL.items()}
-ORDINARY = {"ward": "surgery", "age": 44, "cost": 12.5, "readmitted": True, "day": worlds.DAYS[3], "bmi": 22.5, "seen": worlds.MOMENTS[2], "smokes": None, "stage": 2, "far": 9}  # fmt: skip
+ORDINARY = {
+    "ward": "surgery",
+    "age": 44,
+    "cost": 12.5,
+    "readmitted": True,
+    "day": worlds.DAYS[3],
+    "bmi": 22.5,
+    "seen": worlds.MOMENTS[2],
+    "smokes": None,
+    "stage": 2,
+    "far": 9,
+}
 
 
 def case(column, kind, poison, sql, others):
@@ -84,7 +125,9 @@ def case(column, kind, poison, sql, others):
     ordinary = ORDINARY | {column: None}
     found = [{"patient": 0} | ORDINARY | {column: poison}] + [{"patient": i + 1} | ordinary for i in range(others)]
     tables = [
-        Table(worlds.arrow(rows, columns, pa.int64()), domain=DOMAIN, unit="patient", rows_per_unit=2, groups_per_unit=2)
+        Table(
+            worlds.arrow(rows, columns, pa.int64()), domain=DOMAIN, unit="patient", rows_per_unit=2, groups_per_unit=2
+        )
         for rows in (found, found[1:])
     ]
     return World(sql, tables[0], tables[1], {"epsilon": 1})
@@ -152,7 +195,10 @@ def test_sums_do_not_depend_on_the_order_of_rows_or_on_threads():
     source = worlds.arrow(found, columns, pa.int64())
     bounds = {"rows_per_unit": 3, "groups_per_unit": 2}
     table = Table(source, domain=DOMAIN, unit="patient", **bounds)
-    query = parse("SELECT ward, COUNT(*), COUNT(DISTINCT patient), AVG(cost), SUM(bmi) FROM visits GROUP BY ward", {"visits": table})
+    query = parse(
+        "SELECT ward, COUNT(*), COUNT(DISTINCT patient), AVG(cost), SUM(bmi) FROM visits GROUP BY ward",
+        {"visits": table},
+    )
     needed = tuple(dict.fromkeys(part for aggregate in query.aggregates for part in parts(aggregate)))
     step = aggregation(query, table, needed, rows=3, groups=2)
     chance = np.random.default_rng(2)
