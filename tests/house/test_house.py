@@ -14,7 +14,7 @@ import pytest
 from tests.house.repository import ROOT
 from tests.scale import FULL
 
-FLOOR = 3600  # collected tests; raise it as the suite grows
+FLOOR = 4200  # collected tests; raise it as the suite grows
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
