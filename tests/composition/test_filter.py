@@ -221,3 +221,14 @@ def test_rejects_a_cap_or_an_item_it_does_not_know():
         PrivacyFilter(RenyiDP(2, 1))
     with pytest.raises(ParameterError, match="an event or a guarantee"):
         PrivacyFilter(PureDP(1)).spend(0.5)  # type: ignore[arg-type]
+
+
+def test_randomized_response_is_not_paid_for_under_add_remove():
+    """It hides what a person reports, not that the person reports."""
+    from discreet.mechanisms import RandomizedResponse
+    from discreet.privacy import AddRemove
+
+    coin = RandomizedResponse(epsilon=0.1)
+    with pytest.raises(UnsupportedError, match="Local"):
+        PrivacyFilter(PureDP(1, neighbours=AddRemove)).spend(coin.event())
+    PrivacyFilter(PureDP(1)).spend(coin.event())

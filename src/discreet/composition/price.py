@@ -41,7 +41,7 @@ from discreet.privacy.event import (
     ZCDPEvent,
 )
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, Relation, RenyiDP
-from discreet.privacy.neighbours import AddRemove
+from discreet.privacy.neighbours import AddRemove, Local
 from discreet.privacy.number import Number, exact, up
 
 Item = Event | Guarantee  # what ran, or what is promised of it
@@ -189,6 +189,8 @@ def relation_of(leaf: Item) -> Relation:
     """The relation an item is promised for; None if it adopts any."""
     if isinstance(leaf, PoissonSampledEvent):
         return AddRemove
+    if isinstance(leaf, RandomizedResponseEvent):
+        return Local  # a bit may change; that somebody reports at all is not hidden
     return leaf.neighbours if isinstance(leaf, Guarantee) else None
 
 
