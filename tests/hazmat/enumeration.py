@@ -53,9 +53,7 @@ def masses(sampler: Callable[[Tape], object], *, depth: int) -> tuple[dict[objec
     return decided, undecided
 
 
-def agrees(
-    sampler: Callable[[Tape], object], probability: Callable[[object], mpmath.mpf], *, depth: int
-) -> bool:
+def agrees(sampler: Callable[[Tape], object], probability: Callable[[object], mpmath.mpf], *, depth: int) -> bool:
     """Whether each outcome's true probability lies between its decided and its possible mass."""
     decided, undecided = masses(sampler, depth=depth)
     slack = mpmath.mpf(10) ** -40

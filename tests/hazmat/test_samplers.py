@@ -124,7 +124,7 @@ def test_uniform_below_has_no_bias(bound):
 
 @pytest.mark.statistical
 def test_the_modulo_twin_of_uniform_below_is_caught():
-    """64-bit words cover the range 2 2/3 times, so word mod bound hits the first two thirds 3 times and the rest twice."""
+    """64-bit words cover the range 2 2/3 times, so word mod bound hits two thirds 3 times and the rest twice."""
     bound = 3 * 2**61
     biased = SeededRandom(5).words(DRAWS) % np.uint64(bound)
 
