@@ -82,6 +82,18 @@ def test_null_is_in_no_bin(curator, bins):
     assert bounds.low <= 20 < 25 <= bounds.high <= 32
 
 
+def test_the_empty_key_of_null_enters_nothing(curator):
+    """A nullable column has a key for NULL, last, that holds noise alone."""
+    bounds = curator.clipping_bounds("visits", "bmi", epsilon=1, bins=40)
+    starts, noisy = _equal(-200, 200, 40), bounds.answer.noisy[0]
+    beyond = [i for i, start in enumerate(starts) if start >= bounds.high * 2]
+    alpha = reach(bounds.answer.plan.releases[0].mechanism, bins=len(starts), beta=0.05)
+
+    assert len(noisy) == len(starts) + 1
+    assert noisy[-1] != 0
+    assert bounds.above == sum(noisy[beyond]) + alpha
+
+
 def test_the_widest_range_that_can_be_declared_is_cut_to_size(curator):
     bounds = curator.clipping_bounds("visits", "far", epsilon=8)
 
