@@ -35,12 +35,8 @@ if TYPE_CHECKING:
 TRAINING = 0.2  # the share of the sample on which the event is learnt: half to order cells, half to choose
 
 
-class Releases(Protocol):
-    """Anything that releases a value: a mechanism, a function, a whole system."""
-
-    def __call__(self, value: object, *, rng: RandomSource | None = None) -> object:
-        """One release."""
-        ...
+Releases = Callable[..., object]
+"""Anything that releases a value, f(value, *, rng=None): a mechanism, a function, a whole system."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

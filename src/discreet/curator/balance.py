@@ -44,7 +44,7 @@ def rich_balances(curator: Curator) -> RichTable:
 
     table = RichTable(title="what has been spent")
     for name in ("scope", "name", "cap", "epsilon", "rho", "rho cap", "delta"):
-        table.add_column(name)
+        table.add_column(name, overflow="fold")
     for record in balances(curator):
         amounts = (record["spent_epsilon"], record["spent_rho"], record["rho_cap"], record["spent_delta"])
         shown = ["-" if amount is None else f"{amount:.6g}" for amount in amounts]

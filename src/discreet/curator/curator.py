@@ -27,6 +27,8 @@ from discreet.queries.query import Query
 from discreet.queries.sql import parse
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from discreet.curator.clipping import ClippingBounds
     from discreet.curator.estimate import Noisy
     from discreet.curator.explain import Explanation
@@ -249,7 +251,7 @@ class Curator:
             analyst=analyst,
         )
 
-    def mock(self, table: str, rows: int, *, seed: int = 0) -> object:
+    def mock(self, table: str, rows: int, *, seed: int = 0) -> pa.Table:
         """Fake rows from the declaration alone, free: for developing questions before asking them."""
         from discreet.curator.mock import mock
 

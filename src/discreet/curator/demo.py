@@ -53,12 +53,12 @@ def demo(folder: str | Path, say: Callable[[object], None], *, visits: int = 1_0
     anchor = curator.ledger.verify()
     say(f"the ledger is whole: {anchor}")
     report = out / "report.html"
-    report.write_text(_report(answers, f"{CAP}; spent rho {float(spent.rho):g}"), encoding="utf-8")
+    report.write_text(_report(answers, visits, f"{CAP}; spent rho {float(spent.rho):g}"), encoding="utf-8")
     curator.ledger.close()
     return report
 
 
-def _report(answers: list[tuple[str, Answer]], spent: str) -> str:
+def _report(answers: list[tuple[str, Answer]], visits: int, spent: str) -> str:
     """One page: every question with its picture, its table and what may be published with it."""
     import json
 
@@ -78,5 +78,5 @@ def _report(answers: list[tuple[str, Answer]], spent: str) -> str:
     return (
         "<!doctype html><html lang=en><meta charset=utf-8><title>discreet: a private hospital</title>"
         f"<style>{style}</style><h1>A hospital, asked privately</h1>"
-        f"<p>A million made-up visits. Budget: {escape(spent)}.</p>{''.join(parts)}</html>\n"
+        f"<p>{visits:,} made-up visits. Budget: {escape(spent)}.</p>{''.join(parts)}</html>\n"
     )

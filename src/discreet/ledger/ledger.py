@@ -38,6 +38,13 @@ class Budget:
     tables: Mapping[str, Balance] = field(default_factory=dict)
     analysts: Mapping[str, Balance] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        """One line an account: cap, spent, remaining."""
+        accounts = {f"unit {self.unit}": self.balance}
+        accounts |= {f"table {name}": balance for name, balance in self.tables.items()}
+        accounts |= {f"analyst {name}": balance for name, balance in self.analysts.items()}
+        return "\n".join(f"{name}: {_amounts(balance)}" for name, balance in accounts.items())
+
 
 class Ledger:
     """Spend from the caps of privacy units, durably.
@@ -258,3 +265,13 @@ def _witnessed(witness: Entry | None, spend: int, answer: bytes) -> bool:
     """An answer is only as good as the entry that holds its digest."""
     record = {} if witness is None else witness.record
     return (record.get("kind"), record.get("of"), record.get("digest")) == ("answer", spend, digest(answer))
+
+
+def _amounts(balance: Balance) -> str:
+    """Cap, spent and remaining amounts of one account, for people."""
+    spent = balance.spent
+    epsilon = "closed" if spent.epsilon is None else f"{float(spent.epsilon):g}"
+    text = f"spent epsilon {epsilon}, rho {float(spent.rho):.6g}, delta {float(spent.delta):g}"
+    if balance.cap is None:
+        return text
+    return f"cap {balance.cap}; {text}; remaining {balance.remaining}"
