@@ -15,9 +15,9 @@ compute deltas by enumeration (`audit_exact`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from discreet.attacks.confidence import log_ratio_bound
 from discreet.attacks.events import LearntEvent, learn
