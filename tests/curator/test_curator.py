@@ -20,6 +20,9 @@ class Watched:
     def __init__(self, ledger, *, fails=False):
         self.ledger, self.fails, self.inner, self.spends_seen = ledger, fails, DuckDB(), []
 
+    def ready(self, table, aggregation):
+        """Whatever is asked."""
+
     def check(self):
         self.inner.check()
 
@@ -130,6 +133,9 @@ def test_noise_is_what_the_plan_says(visits, ledger):
     """Replay the same seed on an engine of zeros: the noise alone, with the plan's scale."""
 
     class Zeros:
+        def ready(self, table, aggregation):
+            """Whatever is asked."""
+
         def check(self):
             pass
 
@@ -172,3 +178,18 @@ def test_mock_rows_come_from_the_declaration_alone(curator):
     assert fake.num_rows == 50
     assert fake.equals(curator.mock("visits", 50))
     assert set(fake["ward"].to_pylist()) <= {"cardiology", "oncology", "surgery"}
+
+
+def test_a_missing_file_or_column_is_refused_and_costs_nothing(tmp_path, rows, ledger):
+    import pyarrow.parquet as pq
+
+    from tests.curator.conftest import DOMAIN
+
+    pq.write_table(rows.drop(["ward"]), tmp_path / "narrow.parquet")
+    for source, named in (("absent.parquet", "absent.parquet"), ("narrow.parquet", "ward")):
+        table = Table(str(tmp_path / source), domain=DOMAIN, unit="patient")
+        curator = Curator({"visits": table}, budget=PureDP(1), ledger=ledger, rng=SeededRandom(1))
+        with pytest.raises(DomainError, match=named):
+            curator.ask(COUNT, epsilon=0.5)
+
+    assert ledger.budget("patient").balance.spent.epsilon == 0

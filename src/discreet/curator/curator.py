@@ -61,6 +61,7 @@ class Curator:
         self.ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
         self._engine = engine
         self._rng = rng
+        self._ready: set[tuple[Table, tuple[str, ...]]] = set()
         for unit in sorted({self._unit(name) for name in self.tables}):
             self.ledger.register(unit=unit, cap=budget)
 
@@ -152,7 +153,8 @@ class Curator:
             rows=step.rows,
             groups=step.groups,
         )
-        engine = self._engine_for(step.table)  # found before anything is charged
+        engine = self._engine_for(step.table)
+        self._make_ready(engine, step.table, pass_)  # a missing file or column is free
         receipt, stored = self._pay(step, analyst=analyst, fresh=fresh)
         if stored is not None:
             return from_bytes(step, stored, receipt, beta=beta, whole_counts=whole_counts)
@@ -210,6 +212,13 @@ class Curator:
             self._engine = DuckDB()
             self._engine.check()
         return self._engine
+
+    def _make_ready(self, engine: Engine, table: Table, pass_: Aggregation) -> None:
+        """Let the engine look at the schema, once for each set of columns."""
+        known = (table, pass_.columns)
+        if known not in self._ready:
+            engine.ready(table, pass_)
+            self._ready.add(known)
 
     @property
     def budget(self) -> Budget | dict[str, Budget]:

@@ -60,6 +60,9 @@ class Noted:
     def __init__(self, inner: Engine, record: Record) -> None:
         self.inner, self.record = inner, record
 
+    def ready(self, table: object, aggregation: object) -> None:
+        """Whatever is asked."""
+
     def check(self) -> None:
         self.inner.check()
 

@@ -71,6 +71,9 @@ class Altered:
     def __init__(self, *, before: Callable = lambda t, a: (t, a), after: Callable = lambda cells, t, a: cells) -> None:
         self.inner, self.before, self.after = DuckDB(plain=True, threads=1), before, after
 
+    def ready(self, table: object, aggregation: object) -> None:
+        """Whatever is asked."""
+
     def check(self) -> None:
         """Nothing."""
 

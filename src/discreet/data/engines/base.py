@@ -17,6 +17,10 @@ class Engine(Protocol):
         """Test at start that the engine computes as the compiled expressions assume; raise if it does not."""
         ...
 
+    def ready(self, table: Table, aggregation: Aggregation) -> None:
+        """Refuse a source or column that is not there.  Only the schema is read, and nothing has been paid yet."""
+        ...
+
     def run(self, table: Table, aggregation: Aggregation) -> Sealed:
         """The integers of every cell and measure: (cells, measures), cells in C order over the keys."""
         ...

@@ -51,6 +51,11 @@ class DuckDB:
         with self._open() as connection:
             verify(connection)
 
+    def ready(self, table: Table, aggregation: Aggregation) -> None:
+        """Refuse a source or column that is not there; only the schema is read."""
+        with self._open() as connection:
+            self._attach(connection, table, aggregation)
+
     def run(self, table: Table, aggregation: Aggregation) -> Sealed:
         """Every cell and measure: (cells, measures), cells in C order over the keys, absent cells zero."""
         _checked(self)
