@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -46,6 +47,14 @@ def _print(thing: object) -> None:
     Console(soft_wrap=True).print(thing, markup=False, highlight=False)
 
 
+def _waiting(text: str) -> AbstractContextManager[object]:
+    """A spinner on standard error while something long runs; nothing where nobody watches."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return console.status(text) if console.is_terminal else nullcontext()
+
+
 @app.command()
 def explain(
     sql: Sql,
@@ -80,7 +89,9 @@ def ask(
     from discreet.curator import Curator
     from discreet.curator.picture import save
 
-    answer = Curator.open(curator).ask(sql, analyst=analyst, fresh=fresh, **_price(epsilon, delta, rho))  # type: ignore[arg-type]
+    opened, price = Curator.open(curator), _price(epsilon, delta, rho)
+    with _waiting("reading the table ..."):
+        answer = opened.ask(sql, analyst=analyst, fresh=fresh, **price)  # type: ignore[arg-type]
     if plot is not None:
         save(answer, plot)
     typer.echo(json.dumps(answer.to_dict(), indent=2, default=str)) if as_json else _print(answer)
@@ -121,9 +132,20 @@ def demo(
 
 
 @app.command()
-def bench() -> None:
-    """Say how to run the benchmarks (they live in the repository, not in the package)."""
-    typer.echo("benchmarks compare with other systems and need a clone of the repository: make bench")
+def bench(
+    visits: Annotated[int, typer.Option(help="rows of the made-up table")] = 1_000_000,
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Measure noise and a question on this machine (comparisons with other systems: `make bench` in a clone)."""
+    from discreet.curator.speed import speed
+
+    with _waiting("measuring ..."):
+        rows = speed(visits=visits)
+    if as_json:
+        typer.echo(json.dumps([{"what": what, "value": value, "unit": unit} for what, value, unit in rows], indent=2))
+    else:
+        for what, value, unit in rows:
+            typer.echo(f"{what:45} {value:10.1f} {unit}")
 
 
 @ledger_app.command("show")

@@ -113,3 +113,10 @@ def test_the_demo_writes_a_report(tmp_path):
     assert result.exit_code == 0, result.output
     assert report.count("<svg") >= 5
     assert "free: True" in result.output
+
+
+def test_bench_measures_this_machine():
+    rows = json.loads(run("bench", "--visits", "20000", "--json").stdout)
+
+    assert len(rows) == 5
+    assert all(row["value"] > 0 for row in rows)

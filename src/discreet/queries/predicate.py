@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 from discreet.data.columns import Categorical, Date
 from discreet.errors import UnsupportedError
@@ -70,52 +70,45 @@ class Compare(Expression):
         return f"({self.left} {self.operator} {self.right})"
 
 
+class Connective(Expression):
+    """Several predicates joined by one word, in SQL's three-valued logic."""
+
+    __slots__ = ()
+    word: ClassVar[str]
+    terms: tuple[Expression, ...]
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The terms."""
+        return self.terms
+
+    @property
+    def type(self) -> Truth:
+        """NULL if a term is and no other decides."""
+        return Truth(_nullable(*self.terms))
+
+    def code(self) -> str:
+        """The terms with the word between them."""
+        return f" {self.word} ".join(predicate_code(term) for term in self.terms)
+
+    def __str__(self) -> str:
+        return f"({f' {self.word} '.join(map(str, self.terms))})"
+
+
 @dataclass(frozen=True, slots=True)
-class And(Expression):
+class And(Connective):
     """All of them."""
 
+    word: ClassVar[str] = "AND"
     terms: tuple[Expression, ...]
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        """The terms."""
-        return self.terms
-
-    @property
-    def type(self) -> Truth:
-        """NULL if one is and none is false."""
-        return Truth(_nullable(*self.terms))
-
-    def code(self) -> str:
-        """SQL's AND."""
-        return " AND ".join(predicate_code(term) for term in self.terms)
-
-    def __str__(self) -> str:
-        return f"({' AND '.join(map(str, self.terms))})"
 
 
 @dataclass(frozen=True, slots=True)
-class Or(Expression):
+class Or(Connective):
     """At least one of them."""
 
+    word: ClassVar[str] = "OR"
     terms: tuple[Expression, ...]
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        """The terms."""
-        return self.terms
-
-    @property
-    def type(self) -> Truth:
-        """NULL if one is and none is true."""
-        return Truth(_nullable(*self.terms))
-
-    def code(self) -> str:
-        """SQL's OR."""
-        return " OR ".join(predicate_code(term) for term in self.terms)
-
-    def __str__(self) -> str:
-        return f"({' OR '.join(map(str, self.terms))})"
 
 
 @dataclass(frozen=True, slots=True)
