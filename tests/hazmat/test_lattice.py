@@ -171,3 +171,12 @@ def test_refuses_a_bad_step(bad):
 def test_refuses_bad_sensitivities(more):
     with pytest.raises(ParameterError, match="need"):
         Lattice(1).sensitivity(**more)
+
+
+@pytest.mark.parametrize("secret", ["s3cret", float("nan"), float("inf"), None])
+def test_a_refused_value_is_not_quoted(secret):
+    for refused in (secret, [secret]):
+        with pytest.raises(ParameterError) as caught:
+            Lattice("0.5").index(refused)
+        assert "s3cret" not in str(caught.value)
+        assert "nan" not in str(caught.value)

@@ -113,9 +113,11 @@ class Curator:
 
         bounds = {"rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
         query = self.query(question)
-        return explain(
+        found = explain(
             query, self.tables[query.table], epsilon=epsilon, budget=budget, error=error, beta=beta, **bounds
         )
+        _compiled(found.plan)  # what could not be asked is not explained either
+        return found
 
     def ask(
         self,
@@ -146,13 +148,7 @@ class Curator:
             rows_per_unit=rows_per_unit,
             groups_per_unit=groups_per_unit,
         )
-        pass_ = aggregation(
-            query,
-            step.table,
-            tuple(release.part for release in step.releases),
-            rows=step.rows,
-            groups=step.groups,
-        )
+        pass_ = _compiled(step)
         engine = self._engine_for(step.table)
         self._make_ready(engine, step.table, pass_)  # a missing file or column is free
         receipt, stored = self._pay(step, analyst=analyst, fresh=fresh)
@@ -270,6 +266,12 @@ class Curator:
 
     def __repr__(self) -> str:
         return f"Curator({', '.join(self.tables)})"
+
+
+def _compiled(step: Plan) -> Aggregation:
+    """The pass over the table that a plan needs."""
+    parts = tuple(release.part for release in step.releases)
+    return aggregation(step.query, step.table, parts, rows=step.rows, groups=step.groups)
 
 
 def _key(step: Plan) -> str:

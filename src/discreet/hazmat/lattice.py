@@ -65,7 +65,11 @@ class Lattice:
         return self._nearest(values)  # type: ignore[arg-type]
 
     def _nearest(self, value: Number) -> int:
-        return math.floor(exact(value) / exact(self.step) + Fraction(1, 2))
+        try:
+            number = exact(value)
+        except ParameterError:  # the value may be private, and no message may carry it
+            raise ParameterError(f"need finite numbers, got {type(value).__name__}") from None
+        return math.floor(number / exact(self.step) + Fraction(1, 2))
 
     def _indices(self, values: object) -> IntArray:
         """Divide in floating point; whatever comes near a half, or is large, is done again exactly."""

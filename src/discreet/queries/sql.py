@@ -7,6 +7,7 @@ to an engine.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,7 @@ def parse(sql: str, schema: Mapping[str, Table]) -> Query:
     from sqlglot import expressions as exp
     from sqlglot.errors import SqlglotError
 
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)  # its warnings quote what the analyst asked
     if len(sql) > LONGEST:
         raise UnsupportedError(f"a question of at most {LONGEST} characters, got {len(sql)}")
     try:
