@@ -38,7 +38,7 @@ class Laplace:
     >>> from discreet.hazmat.entropy import SeededRandom
     >>> laplace = Laplace(epsilon=0.1, sensitivity=1)
     >>> laplace(1000, rng=SeededRandom(7))
-    1000
+    997
     >>> laplace.privacy()
     PureDP(epsilon=0.1)
     >>> laplace.accuracy(beta=0.05)
