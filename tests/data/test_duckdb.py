@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from decimal import Decimal
 
 import duckdb
 import numpy as np
@@ -154,6 +155,64 @@ def test_python_objects_are_read_as_text_one_by_one():
     frame = pandas.DataFrame({"who": [1, "x", None], "ward": ["a", 5, b"a"], "age": ["7", {}, 3.0]}, dtype=object)
 
     assert run(frame) == [[1, 1, 7], [0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pandas.Series(["secret\ud800", "x"], dtype=object),
+        pandas.Series(["secret\ud800", "x"], dtype="string[python]"),
+        pandas.Series([np.array([1, 2]), "x"], dtype=object),
+        pandas.Series([Decimal("sNaN"), "x"], dtype=object),
+        pandas.Series([10**5000, "x"], dtype=object),
+    ],
+    ids=["surrogate", "surrogate text", "array", "signalling NaN", "long integer"],
+)
+def test_a_python_value_without_a_text_is_absent(ids):
+    frame = pandas.DataFrame({"who": ids, "ward": ["a", "a"], "age": [1, 2]})
+
+    DuckDB().ready(Table(frame, domain=DOMAIN, unit="who"), PLAN)
+    assert run(frame) == [[1, 1, 2], [0, 0, 0]]
+
+
+def test_categories_of_several_types_are_read_as_text():
+    frame = pandas.DataFrame({"who": pandas.Categorical(["secret", 1, 1]), "ward": ["a"] * 3, "age": [1, 2, 3]})
+
+    assert run(frame) == [[3, 2, 6], [0, 0, 0]]
+
+
+def test_a_table_that_cannot_be_read_is_refused_without_its_values(monkeypatch):
+    def quote(frame):
+        raise ValueError("secret")
+
+    monkeypatch.setattr(sources, "_pandas", quote)
+    with pytest.raises(DomainError) as failed:
+        run(pandas.DataFrame(ROWS))
+    assert "secret" not in str(failed.value)
+    assert failed.value.__context__ is None
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_names_are_compared_byte_for_byte_whatever_the_collation(tmp_path, plain):
+    path = tmp_path / "hospital.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE visits (who VARCHAR COLLATE NOCASE, ward VARCHAR, age INTEGER)")
+        connection.execute("INSERT INTO visits VALUES ('x', 'a', 1), ('X', 'a', 2), ('x', 'a', 3), ('X', 'a', 4)")
+
+    assert run(f"{path}::visits", engine=DuckDB(plain=plain)) == [[4, 2, 10], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_both_zeros_are_one_name(plain):
+    table = pa.table({"who": [0.0, -0.0, 0.0, float("nan")], "ward": ["a"] * 4, "age": [1, 1, 1, 1]})
+
+    assert run(table, engine=DuckDB(plain=plain)) == [[2, 1, 2], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("who", [[[1], [2]], [{"id": 1}, {"id": 2}], [[Decimal("1.5")], [Decimal("2.5")]]])
+def test_a_column_of_lists_or_structures_cannot_name_a_unit(who):
+    with pytest.raises(DomainError, match="cannot name a unit"):
+        run(pa.table({"who": who, "ward": ["a", "a"], "age": [1, 2]}))
 
 
 def test_a_failure_after_the_first_row_is_one_constant_sentence(tmp_path, caplog):

@@ -21,12 +21,19 @@ from typing import TYPE_CHECKING
 
 from discreet.data.aggregation import Aggregation, Measure
 from discreet.data.engines import hashing
-from discreet.data.engines.codes import SMALL, code, quoted
+from discreet.data.engines.codes import FLOATS, MOMENTS, SMALL, WIDE, code, quoted
+from discreet.errors import DomainError
 
 if TYPE_CHECKING:
     from sqlglot import Expr
 
     from discreet.data.domain import Domain
+
+
+# types whose values have one text each; a list, a structure or a union may share its text with another
+_NAMES = SMALL | WIDE | FLOATS | MOMENTS | {
+    "VARCHAR", "JSON", "BIGNUM", "BOOLEAN", "UUID", "BLOB", "BIT", "DATE", "TIME", "TIME_NS", '"NULL"',
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,15 +61,21 @@ def render(tree: Expr) -> str:
 
 
 def unit_sql(name: str, physical: str) -> tuple[str, str]:
-    """The unit as BIGINT or VARCHAR, and which: two values give one result only if they are equal."""
+    """The unit as BIGINT or VARCHAR, and which: two values give one result if and only if they are equal.
+
+    Texts are equal byte for byte, whatever collation their column has.
+    """
     raw = quoted(name)
     if physical in SMALL:
         return f"CAST({raw} AS BIGINT)", "BIGINT"
     if physical == "UBIGINT":
         return f"CAST(CAST({raw} AS HUGEINT) - {1 << 63} AS BIGINT)", "BIGINT"
-    if physical in ("FLOAT", "DOUBLE"):
-        return f"CASE WHEN NOT isnan({raw}) THEN CAST({raw} AS VARCHAR) END", "VARCHAR"
-    return f"CAST({raw} AS VARCHAR)", "VARCHAR"
+    if physical in FLOATS:  # zero has two signs
+        return f"CASE WHEN {raw} = 0 THEN '0.0' WHEN NOT isnan({raw}) THEN CAST({raw} AS VARCHAR) END", "VARCHAR"
+    sized = physical.startswith(("DECIMAL(", "ENUM(")) and physical.endswith(")")
+    if physical not in _NAMES and not sized:
+        raise DomainError(f"column {name!r} is of type {physical}, which cannot name a unit; use integers or text")
+    return f"CAST({raw} AS VARCHAR) COLLATE C", "VARCHAR"
 
 
 def candidates(aggregation: Aggregation, *, domain: Domain, source: str, physical: Mapping[str, str]) -> Candidates:

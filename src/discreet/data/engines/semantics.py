@@ -56,6 +56,7 @@ ASSUMED: tuple[tuple[str, object], ...] = (
     ("CAST(enum_code(TRY_CAST('b' AS ENUM('a', 'b'))) AS BIGINT)", 1),
     ("enum_code(TRY_CAST('B' AS ENUM('a', 'b'))) IS NULL AND enum_code(TRY_CAST(NULL AS ENUM('a'))) IS NULL", True),
     ("'a' = 'A' OR 'a' = 'a '", False),
+    ("CAST('a' COLLATE NOCASE AS VARCHAR) COLLATE C = 'A'", False),
     # dates
     ("CAST(DATE '2026-01-01' - DATE '1970-01-01' AS BIGINT)", 20454),
     ("CAST('infinity' AS DATE) > DATE '9999-12-31' AND CAST('-infinity' AS DATE) < DATE '0001-01-01'", True),

@@ -95,6 +95,16 @@ _READERS = {".parquet": _parquet, ".pq": _parquet, ".csv": _csv, ".csv.gz": _csv
 
 def arrow(source: object) -> pyarrow.Table:
     """A table in memory as an Arrow table, by its declared types only."""
+    try:
+        made = _arrow(source)
+    except Exception:  # its text may quote a private value
+        made = None
+    if made is None:
+        raise DomainError(f"need a file or a readable Arrow, pandas or Polars table, got {type(source).__name__}")
+    return made
+
+
+def _arrow(source: object) -> pyarrow.Table | None:
     import pyarrow
 
     match source:
@@ -107,23 +117,32 @@ def arrow(source: object) -> pyarrow.Table:
         return source.to_arrow()  # type: ignore[attr-defined]
     if module == "pandas" and hasattr(source, "columns"):
         return _pandas(source)  # type: ignore[arg-type]
-    raise DomainError(f"need a file or an Arrow, pandas or Polars table, got {type(source).__name__}")
+    return None
 
 
 def _pandas(frame: pandas.DataFrame) -> pyarrow.Table:
-    """Columns of Python objects become text, value by value: their types are not inferred from rows."""
+    """Columns of Python objects or texts become text, value by value: their types are not inferred from rows."""
+    import pandas
     import pyarrow
 
     made = {}
     for name in frame.columns:
         series = frame[name]
-        if series.dtype == object:
-            values = [None if _absent(value) else str(value) for value in series]
-            made[str(name)] = pyarrow.array(values, type=pyarrow.large_string())
+        kind = series.dtype.categories.dtype if isinstance(series.dtype, pandas.CategoricalDtype) else series.dtype
+        if kind == "object" or (isinstance(kind, pandas.StringDtype) and kind.storage == "python"):
+            made[str(name)] = pyarrow.array([_text(value) for value in series], type=pyarrow.large_string())
         else:
             made[str(name)] = pyarrow.Array.from_pandas(series)
     return pyarrow.table(made)
 
 
-def _absent(value: object) -> bool:
-    return value is None or value != value or type(value).__name__ in ("NaTType", "NAType")  # NaN differs from itself
+def _text(value: object) -> str | None:
+    """The text of one Python value, or None where it has none or is absent; never an error."""
+    try:
+        if value is None or type(value).__name__ in ("NaTType", "NAType") or value != value:  # NaN differs from itself
+            return None
+        text = str(value)
+        text.encode()
+    except Exception:  # an array, a signalling NaN, half a surrogate pair, ...
+        return None
+    return text
