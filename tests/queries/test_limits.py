@@ -39,6 +39,7 @@ def test_questions_that_grow_when_compiled_are_refused_at_once(sql):
 @pytest.mark.parametrize(
     "sql",
     [
+        "SELECT SUM(FLOOR()) FROM visits",
         "SELECT COUNT(*) FROM visits GROUP BY 1.5",
         "SELECT COUNT(*) FROM visits ORDER BY 1.5",
         "SELECT COUNT(*) FROM visits GROUP BY 1e3",

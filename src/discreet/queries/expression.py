@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
-from discreet.data.columns import Boolean, Categorical, Column, Date, Integer, Real, Timestamp
+from discreet.data.columns import MOST, Boolean, Categorical, Column, Date, Integer, Real, Timestamp
 from discreet.errors import DomainError, ParameterError, UnsupportedError
 from discreet.queries.types import Coded, Numeric, Truth, Type, common_step
 
@@ -58,13 +58,17 @@ class Expression:
 
 
 def tree(code: str) -> Tree:
-    """Our own integer SQL as a tree; what is nested too deeply for that is refused."""
+    """Our own integer SQL as a tree; refused where it is nested too deeply or a constant does not fit 64 bits."""
     import sqlglot
+    from sqlglot import expressions as exp
 
     try:
-        return sqlglot.parse_one(code, dialect="duckdb")
+        made = sqlglot.parse_one(code, dialect="duckdb")
     except RecursionError:
         raise UnsupportedError("an expression is nested too deeply; ask in smaller steps") from None
+    if any(int(literal.name) >= 2 * MOST for literal in made.find_all(exp.Literal)):
+        raise UnsupportedError("an expression needs a constant that does not fit 64 bits; use coarser constants")
+    return made
 
 
 def quoted(name: str) -> str:

@@ -120,9 +120,11 @@ def scalar(node: exp.Expr, scope: Scope, *, like: Expression | None = None, dept
     return made
 
 
-def _rebuilt(node: exp.Expr, scope: Scope, *, like: Expression | None, depth: int) -> Expression:
+def _rebuilt(node: exp.Expr | None, scope: Scope, *, like: Expression | None, depth: int) -> Expression:
     from sqlglot import expressions as exp
 
+    if node is None:  # the parser lets FLOOR() pass
+        raise UnsupportedError("a function without its argument")
     if depth > DEEPEST:
         raise UnsupportedError(f"an expression nested more than {DEEPEST} deep")
 
