@@ -9,7 +9,9 @@ from discreet.data.aggregation import Sealed
 from discreet.data.engines.duckdb import DuckDB
 from discreet.errors import BudgetExhausted, DiscreetError, DomainError, LedgerError, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
+from discreet.ledger import Ledger
 from discreet.privacy import ZCDP, ApproxDP, PureDP
+from discreet.privacy.neighbours import AddRemove, Replace
 
 COUNT = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
 
@@ -51,6 +53,24 @@ def test_the_ledger_is_charged_before_the_data_is_read(visits, ledger):
     )
 
     assert engine.spends_seen == [1]
+
+
+def test_a_promise_under_another_relation_is_refused(curator, visits, ledger):
+    with pytest.raises(UnsupportedError, match="not under Replace"):
+        Curator({"visits": visits}, budget=PureDP(1, neighbours=Replace), ledger=Ledger.open(":memory:"))
+    with pytest.raises(UnsupportedError, match="not under Replace"):
+        curator.ask(COUNT, budget=PureDP(1, neighbours=Replace))
+    assert curator.ask(COUNT, budget=PureDP(1, neighbours=AddRemove)).cost == PureDP(1, neighbours=AddRemove)
+
+
+@pytest.mark.parametrize(
+    "condition", ["FLOOR(age / 1e30) = 0", "age * 0 < 1e-39", "LEAST(age * 0, 1e-30) = 0", "age * 0 = 1e-30"]
+)
+def test_a_constant_that_no_engine_takes_is_refused_free_of_charge(curator, condition):
+    with pytest.raises(UnsupportedError, match="64 bits"):
+        curator.ask(f"SELECT COUNT(*) FROM visits WHERE {condition}", epsilon=0.5)
+
+    assert curator.budget.balance.spent.epsilon == 0
 
 
 def test_a_refused_question_reads_no_data(visits, ledger):

@@ -128,6 +128,14 @@ def test_a_cap_in_another_currency_is_refused(ledger):
         ledger.register(unit="doctor", cap=GaussianDP(1))
 
 
+def test_a_cap_inside_a_unit_has_the_relation_of_the_unit(ledger):
+    for cap in (ledger.sub_cap, ledger.allot):
+        with pytest.raises(LedgerError, match="holds under AddRemove"):
+            cap("visits", PureDP(0.5, neighbours=Replace))
+        cap("visits", PureDP(0.5, neighbours=AddRemove))
+        cap("visits", PureDP(0.5))
+
+
 def test_relations_are_never_mixed(ledger):
     ledger.register(unit="pupil", cap=PureDP(1, neighbours=Replace))
     ledger.spend(PureDP(0.1, neighbours=Replace), unit="pupil", tables=["marks"])

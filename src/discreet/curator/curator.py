@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from discreet.composition.price import price
 from discreet.curator.answer import Answer, from_bytes
-from discreet.curator.plan import PLANNER, Plan, plan
+from discreet.curator.plan import PLANNER, Plan, added_or_removed, plan
 from discreet.data.domain import missing
 from discreet.data.engines.base import Engine
 from discreet.data.table import Table
@@ -57,6 +57,7 @@ class Curator:
         for name, table in tables.items():
             if not isinstance(table, Table):
                 raise ParameterError(f"need a Table for {name!r}, got {type(table).__name__}")
+        added_or_removed(budget)
         self.tables = dict(tables)
         self.ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
         self._engine = engine

@@ -27,6 +27,7 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.enclosure import root_bounds, root_up
 from discreet.privacy.event import ComposedEvent, Event
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import Number, exact, up
 from discreet.queries.compile import Grouping, Part, groupings, parts
 from discreet.queries.expression import number
@@ -135,6 +136,8 @@ def _spending(epsilon: Number | None, budget: Guarantee | None) -> PureDP | Appr
     if (epsilon is None) == (budget is None):
         raise ParameterError("need epsilon=... (pure mechanisms) or budget=... (any guarantee), and only one of them")
     chosen = PureDP(epsilon) if epsilon is not None else budget
+    assert chosen is not None
+    added_or_removed(chosen)
     match chosen:
         case PureDP() | ApproxDP():
             require(exact(chosen.epsilon) > 0, "epsilon > 0", epsilon=chosen.epsilon)
@@ -144,6 +147,13 @@ def _spending(epsilon: Number | None, budget: Guarantee | None) -> PureDP | Appr
             return chosen
         case _:
             raise UnsupportedError(f"a question is paid for in PureDP, ApproxDP or ZCDP, got {type(chosen).__name__}")
+
+
+def added_or_removed(promise: Guarantee) -> None:
+    """Refuse a promise under another relation: every sensitivity here is for one unit added or removed."""
+    if promise.neighbours not in (None, AddRemove):
+        relation = promise.neighbours.__name__
+        raise UnsupportedError(f"answers are private for one unit added or removed (AddRemove), not under {relation}")
 
 
 def coefficients(aggregate: Aggregate) -> tuple[float, ...]:

@@ -24,6 +24,7 @@ from discreet.errors import BudgetExhausted, LedgerError, UnsupportedError
 from discreet.ledger.amount import amount, charge, read, read_cap, write, write_cap
 from discreet.privacy.convert import zcdp_to_approx
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import exact
 
 SCOPES = ("unit", "table", "analyst")
@@ -113,7 +114,7 @@ class Book:
                 f"{account} has the cap {old.cap}; a promise that was made cannot be changed to {new.cap}"
             )
         if account.scope != "unit":
-            self._unit(account.unit)
+            same_relation(new.cap, self._unit(account.unit).cap)
             self._bound([account.name] if account.scope == "table" else [], account.unit)
         if old.cap is not None and type(old.cap) is not type(new.cap):
             raise LedgerError(f"{account} is capped in {type(old.cap).__name__}, not in {type(new.cap).__name__}")
@@ -165,6 +166,13 @@ class Book:
                 pass
             case _:
                 raise LedgerError(f"entry {record.get('id')} is of an unknown form")
+
+
+def same_relation(cap: Guarantee | None, promised: Guarantee | None) -> None:
+    """A cap inside a unit's holds under the unit's relation; without one, both mean adding or removing one unit."""
+    mine, other = ((cap and cap.neighbours) or AddRemove for cap in (cap, promised))
+    if mine is not other:
+        raise LedgerError(f"the unit's cap holds under {other.__name__}; a cap inside it cannot under {mine.__name__}")
 
 
 def touched(unit: str, tables: Iterable[str], analyst: str | None) -> Iterator[Account]:
