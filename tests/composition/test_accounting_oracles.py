@@ -39,7 +39,7 @@ from tests.composition.oracle import (
 )
 from tests.scale import counts
 
-LISTS = counts(quick=20, full=1000)  # of each of the five kinds
+LISTS = counts(quick=60, full=1000)  # of each of the five kinds
 DELTAS = [1e-2, 1e-4, 1e-6, 1e-9]
 Case = tuple[list, float, Callable[[float], float], bool]  # items, delta, oracle, tight
 

@@ -21,7 +21,7 @@ from discreet.privacy.event import ApproxEvent, PureEvent
 from tests.composition.oracle import product_delta, response
 from tests.scale import counts
 
-STRATEGIES = counts(quick=150, full=10_000)
+STRATEGIES = counts(quick=600, full=10_000)
 STEPS = 7  # accepted mechanisms on one path
 CAPS = [
     ApproxDP(1, "0.05"),

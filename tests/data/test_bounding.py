@@ -22,7 +22,7 @@ KINDS = ("integer", "text", "unsigned")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_compiled_path_keeps_exactly_the_rows_of_the_sql(kind):
     rng = np.random.default_rng(KINDS.index(kind))
-    for _ in range(counts(quick=12, full=700)):
+    for _ in range(counts(quick=40, full=700)):
         source, plan = (
             frame(rng, int(rng.integers(0, 500)), kind=kind, units=int(rng.integers(2, 60))),
             aggregation(rng),
@@ -93,7 +93,7 @@ def exceeds(engine):
 def test_one_unit_changes_an_answer_by_no_more_than_is_declared(kind):
     rng = np.random.default_rng(7 + KINDS.index(kind))
     largest = 0.0
-    for _ in range(counts(quick=40, full=3400)):
+    for _ in range(counts(quick=150, full=3400)):
         for l1, squared, l1_declared, squared_declared in distances(FAST, rng, kind):
             assert l1 <= l1_declared
             assert squared <= squared_declared

@@ -44,7 +44,7 @@ def _paid(path) -> list[int]:
 
 
 def test_no_answer_is_released_before_its_spend_survives_a_kill(path, record_property):
-    kills = counts(quick=20, full=1000)
+    kills = counts(quick=60, full=1000)
     released = json.loads(_run("kill", path, kills, "spend-first", 1).stdout)
     began = time.monotonic()
     paid = _paid(path)

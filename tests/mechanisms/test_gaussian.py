@@ -21,7 +21,7 @@ from discreet.privacy.number import exact
 from tests.privacy.test_profile import gaussian_law, hockey_stick, real, shifted
 from tests.scale import counts
 
-TUPLES = counts(quick=150, full=10_000)
+TUPLES = counts(quick=500, full=10_000)
 
 
 def settings(seed, count):

@@ -16,7 +16,7 @@ from discreet.privacy.gaussian_profile import gaussian_delta
 from discreet.privacy.number import exact
 from tests.scale import counts
 
-TRIPLES = counts(quick=500, full=100_000)
+TRIPLES = counts(quick=2_000, full=100_000)
 SLOW = counts(quick=30, full=1000)
 
 positive = st.floats(min_value=5e-324, max_value=1.7e308, allow_nan=False, allow_infinity=False)

@@ -19,7 +19,7 @@ from discreet.privacy.number import exact
 from tests.privacy.test_profile import hockey_stick, law, real, shifted
 from tests.scale import counts
 
-TUPLES = counts(quick=150, full=10_000)
+TUPLES = counts(quick=500, full=10_000)
 epsilons = st.fractions(min_value=Fraction(1, 10), max_value=4, max_denominator=20)
 deltas = st.sampled_from([1e-9, 1e-6, 1e-3, 0.1, 0.4, 0.9])
 

@@ -18,7 +18,7 @@ from discreet.privacy.gaussian_profile import (
 from discreet.privacy.profile import bounded_laplace_loss, laplace_delta, truncated_laplace_delta
 from tests.scale import counts
 
-TUPLES = counts(quick=120, full=10_000)
+TUPLES = counts(quick=400, full=10_000)
 mpmath.mp.dps = 40
 TINY = mpmath.mpf(10) ** -28  # what the oracle itself cannot see
 

@@ -8,7 +8,7 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.mechanisms import Exponential, Laplace, SparseVector
 from tests.scale import counts
 
-TRIES = counts(quick=3, full=100)
+TRIES = counts(quick=8, full=100)
 HONEST = [
     (Laplace(epsilon=0.1, sensitivity=1), (0, 1)),
     (Laplace(epsilon=1, sensitivity=1), (0, 1)),
@@ -32,7 +32,7 @@ def test_a_twin_is_caught(twin):
 @pytest.mark.statistical
 @pytest.mark.parametrize(("mechanism", "inputs"), HONEST, ids=str)
 def test_an_honest_mechanism_is_not_accused(mechanism, inputs):
-    tries = counts(quick=6, full=200)
+    tries = counts(quick=20, full=200)
     alarms = sum(
         audit(mechanism, inputs, 100_000, rng=SeededRandom(seed)).violates() for seed in range(1000, 1000 + tries)
     )

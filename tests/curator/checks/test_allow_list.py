@@ -16,8 +16,8 @@ from tests.curator.checks.worlds import DOMAIN, question
 from tests.queries.hospital import SCHEMA
 from tests.scale import counts
 
-FUZZED = counts(quick=1_500, full=100_000)
-TREES = counts(quick=150, full=10_000)
+FUZZED = counts(quick=6_000, full=100_000)
+TREES = counts(quick=400, full=10_000)
 
 NODES = (
     exp.Add,

@@ -16,7 +16,7 @@ from tests.curator.checks.replay import CAP
 from tests.curator.checks.worlds import DOMAIN, question
 from tests.scale import counts
 
-PLANS = counts(quick=60, full=10_000)
+PLANS = counts(quick=200, full=10_000)
 BUDGETS = [PureDP(1), PureDP("0.001"), ApproxDP(1, "1e-6"), ApproxDP("1e-6", "1e-9"), ZCDP("0.05"), ZCDP("1e-9")]
 
 

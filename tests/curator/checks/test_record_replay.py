@@ -8,7 +8,7 @@ from tests.curator.checks.twins import TWINS
 from tests.curator.checks.worlds import world
 from tests.scale import counts
 
-PAIRS = counts(quick=80, full=10_000)
+PAIRS = counts(quick=300, full=10_000)
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from tests.curator.checks.replay import run, violations
 from tests.curator.checks.worlds import DOMAIN, World
 from tests.scale import counts
 
-PROBES = counts(quick=50, full=1_000)
+PROBES = counts(quick=200, full=1_000)
 PERMUTATIONS = counts(quick=5, full=1_000)
 
 NUMERIC = {
