@@ -95,3 +95,28 @@ def test_other_currencies_are_refused(visits):
         plan(parse(MIXED, {"visits": visits}), visits, budget=GaussianDP(1))
     with pytest.raises(ParameterError, match="epsilon > 0"):
         plan(parse(MIXED, {"visits": visits}), visits, budget=PureDP(0))
+
+
+@pytest.mark.parametrize(
+    "price",
+    [
+        {"epsilon": "1e-200"},
+        {"epsilon": 1e308},
+        {"budget": ZCDP("1e-320")},
+        {"budget": ApproxDP("1e-200", "1e-6")},
+        {"budget": ZCDP(1e300)},
+    ],
+    ids=str,
+)
+def test_absurd_prices_are_refused_with_a_sentence(curator, price):
+    for sql in ("SELECT COUNT(*) AS n FROM visits", "SELECT AVG(cost) AS a, VARIANCE(cost) AS v FROM visits"):
+        with pytest.raises(ParameterError, match="1e-30 <="):
+            curator.explain(sql, **price)
+
+
+def test_an_answer_too_large_to_hold_is_refused_before_it_is_paid(curator):
+    many = ", ".join(f"SUM(age * {i}) AS s{i}" for i in range(1, 60))
+    with pytest.raises(UnsupportedError, match="too large; at most 20,000,000"):
+        curator.ask(f"SELECT cost, {many} FROM visits GROUP BY cost", epsilon=1)
+
+    assert curator.budget.balance.spent.epsilon == 0

@@ -34,6 +34,8 @@ from discreet.queries.expression import number
 from discreet.queries.query import Aggregate, Query
 
 MOST_ROWS = 1_000_000_000  # of one unit
+LEAST, MOST = Fraction(1, 10**30), Fraction(10**9)  # what a question may cost; beyond, floats of the forecast fail
+NUMBERS = 20_000_000  # the most integers one answer may hold
 PLANNER = 1  # part of every answer's key: a new way of planning is a new number
 
 
@@ -90,6 +92,12 @@ def plan(
     needed: list[Part] = []
     for aggregate in query.aggregates:
         needed += [part for part in parts(aggregate) if part not in needed]
+    cells = math.prod(key.size for key in keys)
+    if cells * len(needed) > NUMBERS:
+        raise UnsupportedError(
+            f"an answer of {cells:,} groups with {len(needed)} sums and counts each is too large; at most"
+            f" {NUMBERS:,} numbers are released: ask for fewer columns, or bin with FLOOR(x / 10)"
+        )
     weights = [_weight(part, query.aggregates, rows, groups) for part in needed]
     spending = _spending(epsilon, budget)
     candidates = []
@@ -141,9 +149,11 @@ def _spending(epsilon: Number | None, budget: Guarantee | None) -> PureDP | Appr
     match chosen:
         case PureDP() | ApproxDP():
             require(exact(chosen.epsilon) > 0, "epsilon > 0", epsilon=chosen.epsilon)
+            require(LEAST <= exact(chosen.epsilon) <= MOST, "1e-30 <= epsilon <= 1e9", epsilon=chosen.epsilon)
             return chosen
         case ZCDP():
             require(exact(chosen.rho) > 0, "rho > 0", rho=chosen.rho)
+            require(LEAST <= exact(chosen.rho) <= MOST, "1e-30 <= rho <= 1e9", rho=chosen.rho)
             return chosen
         case _:
             raise UnsupportedError(f"a question is paid for in PureDP, ApproxDP or ZCDP, got {type(chosen).__name__}")
