@@ -168,7 +168,7 @@ def verify(
     from discreet.ledger import Anchor
 
     known = None if anchor is None else Anchor(**json.loads(anchor.read_text(encoding="utf-8")))
-    found = Curator.open(curator).ledger.verify(anchor=known)
+    found = Curator.open(curator, verify=False).ledger.verify(anchor=known)
     typer.echo(f"the ledger is whole: {found.id + 1} entries, last hash {found.hash}")
 
 

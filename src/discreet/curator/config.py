@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 from discreet.data.domain import Domain
 from discreet.data.table import Table
 from discreet.errors import ParameterError
+from discreet.ledger import Ledger
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 
 if TYPE_CHECKING:
@@ -38,15 +39,16 @@ if TYPE_CHECKING:
 _TABLE = {"source", "unit", "rows_per_unit", "groups_per_unit", "n", "version", "columns"}
 
 
-def load(path: str | Path) -> Curator:
-    """Open the curator that a file describes."""
+def load(path: str | Path, *, verify: bool = True) -> Curator:
+    """Open the curator that a file describes, with its whole ledger verified unless the caller does that."""
     from discreet.curator.curator import Curator
 
     file = Path(path)
     settings = read(file)
     ledger = str(settings.get("ledger", "ledger.db"))
     where = ledger if "://" in ledger or ledger == ":memory:" else str(file.parent / ledger)
-    return Curator(tables(settings, file.parent), budget=budget(settings.get("budget")), ledger=where)
+    declared, cap = tables(settings, file.parent), budget(settings.get("budget"))
+    return Curator(declared, budget=cap, ledger=Ledger.open(where, verify=verify))
 
 
 def read(file: Path) -> dict[str, object]:

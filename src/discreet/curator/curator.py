@@ -67,11 +67,11 @@ class Curator:
             self.ledger.register(unit=unit, cap=budget)
 
     @classmethod
-    def open(cls, path: str | Path) -> Curator:
-        """A curator from its file, `curator.toml`."""
+    def open(cls, path: str | Path, *, verify: bool = True) -> Curator:
+        """A curator from its file, `curator.toml`; `verify=False` leaves the ledger to be verified by the caller."""
         from discreet.curator.config import load
 
-        return load(path)
+        return load(path, verify=verify)
 
     def _unit(self, name: str) -> str:
         """What is protected: the people named by a column, or the rows of one table."""

@@ -64,7 +64,7 @@ class Exponential:
     @property
     def rate(self) -> Fraction:
         """What a point of score is worth: epsilon / (2 sensitivity), or twice that for monotone scores."""
-        return exact(self.epsilon) / ((1 if self.monotone else 2) * self.sensitivity)
+        return rate(self.epsilon, self.sensitivity, monotone=self.monotone)
 
     def __call__(self, scores: Scores, *, rng: RandomSource | None = None) -> int:
         """The index of the chosen candidate."""
@@ -112,6 +112,11 @@ def check_selection(epsilon: Number, sensitivity: int, *, monotone: bool, neighb
             f"under {neighbours.__name__} one score can rise while another falls, so scores are not monotone;"
             " pass monotone=False, or count under AddRemove"
         )
+
+
+def rate(epsilon: Number, sensitivity: int, *, monotone: bool) -> Fraction:
+    """What a point of score is worth in every selection: the one place that knows when the factor 2 may go."""
+    return exact(epsilon) / ((1 if monotone else 2) * sensitivity)
 
 
 def candidates(beta: float, size: int | None) -> int:

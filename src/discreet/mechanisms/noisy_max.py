@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Literal
 from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource
 from discreet.hazmat.selection import gaps, laplace_max, permute_and_flip, softmax
-from discreet.mechanisms.exponential import Exponential, candidates, check_selection
+from discreet.mechanisms.exponential import Exponential, candidates, check_selection, rate
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.privacy.event import ExponentialEvent, PureEvent
 from discreet.privacy.guarantee import PureDP, Relation
-from discreet.privacy.number import Number, exact
+from discreet.privacy.number import Number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,7 +70,7 @@ class NoisyMax:
     @property
     def scale(self) -> Fraction:
         """2 sensitivity / epsilon, or half of it for monotone scores."""
-        return (1 if self.monotone else 2) * self.sensitivity / exact(self.epsilon)
+        return 1 / rate(self.epsilon, self.sensitivity, monotone=self.monotone)
 
     def __call__(self, scores: Scores, *, rng: RandomSource | None = None) -> int:
         """The index of the largest noisy score; the score itself stays private."""

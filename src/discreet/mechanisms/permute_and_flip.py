@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 
 from discreet.hazmat.entropy import RandomSource
 from discreet.hazmat.selection import gaps, permute_and_flip
-from discreet.mechanisms.exponential import candidates, check_selection, scaled
+from discreet.mechanisms.exponential import candidates, check_selection, rate, scaled
 from discreet.privacy.event import PureEvent
 from discreet.privacy.guarantee import PureDP, Relation
-from discreet.privacy.number import Number, exact
+from discreet.privacy.number import Number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +61,7 @@ class PermuteAndFlip:
     @property
     def rate(self) -> Fraction:
         """What a point of score is worth: epsilon / (2 sensitivity), or twice that for monotone scores."""
-        return exact(self.epsilon) / ((1 if self.monotone else 2) * self.sensitivity)
+        return rate(self.epsilon, self.sensitivity, monotone=self.monotone)
 
     def __call__(self, scores: Scores, *, rng: RandomSource | None = None) -> int:
         """The index of the chosen candidate."""

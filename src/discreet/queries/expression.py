@@ -71,6 +71,31 @@ def tree(code: str) -> Tree:
     return made
 
 
+class Unary(Expression):
+    """An expression made of one other."""
+
+    __slots__ = ()
+    inner: Expression
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """What it is made of."""
+        return (self.inner,)
+
+
+class Binary(Expression):
+    """An expression made of two others."""
+
+    __slots__ = ()
+    left: Expression
+    right: Expression
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """Both sides."""
+        return self.left, self.right
+
+
 def quoted(name: str) -> str:
     """A name in SQL."""
     return '"' + name.replace('"', '""') + '"'
@@ -230,17 +255,12 @@ class Day(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Add(Expression):
+class Add(Binary):
     """left + right, or left - right."""
 
     left: Expression
     right: Expression
     minus: bool = False
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        """Both sides."""
-        return self.left, self.right
 
     @property
     def type(self) -> Numeric:
@@ -261,16 +281,11 @@ class Add(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Multiply(Expression):
+class Multiply(Binary):
     """left * right; a division by a constant is a multiplication by its inverse."""
 
     left: Expression
     right: Expression
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        """Both sides."""
-        return self.left, self.right
 
     @property
     def type(self) -> Numeric:
@@ -292,15 +307,10 @@ class Multiply(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Floor(Expression):
+class Floor(Unary):
     """The greatest integer not above the value: how numbers are binned."""
 
     inner: Expression
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        """The number."""
-        return (self.inner,)
 
     @property
     def type(self) -> Numeric:
@@ -330,15 +340,10 @@ def _floor(code: int, step: Fraction) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Absolute(Expression):
+class Absolute(Unary):
     """The absolute value."""
 
     inner: Expression
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        """The number."""
-        return (self.inner,)
 
     @property
     def type(self) -> Numeric:

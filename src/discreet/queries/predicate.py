@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from discreet.data.columns import Categorical, Date
 from discreet.errors import UnsupportedError
-from discreet.queries.expression import Expression, number, numeric_code, predicate_code
+from discreet.queries.expression import Binary, Expression, Unary, number, numeric_code, predicate_code
 from discreet.queries.types import Coded, Numeric, Truth, Type, common_step
 
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
@@ -38,7 +38,7 @@ def _nullable(*expressions: Expression) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Compare(Expression):
+class Compare(Binary):
     """left = right, and so on."""
 
     operator: Operator
@@ -50,11 +50,6 @@ class Compare(Expression):
         ordered = self.operator not in ("=", "<>")
         if ordered and isinstance(self.left.type, Coded) and isinstance(self.left.type.column, Categorical):
             raise UnsupportedError(f"{self.left} is categorical and has no order; use = or IN")
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        """Both sides."""
-        return self.left, self.right
 
     @property
     def type(self) -> Truth:
@@ -112,15 +107,10 @@ class Or(Connective):
 
 
 @dataclass(frozen=True, slots=True)
-class Not(Expression):
+class Not(Unary):
     """The opposite."""
 
     inner: Expression
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        """What is negated."""
-        return (self.inner,)
 
     @property
     def type(self) -> Truth:
@@ -136,15 +126,10 @@ class Not(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class IsNull(Expression):
+class IsNull(Unary):
     """Whether the value is NULL; never NULL itself."""
 
     inner: Expression
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        """What is tested."""
-        return (self.inner,)
 
     @property
     def type(self) -> Truth:
@@ -233,7 +218,7 @@ PARTS = ("year", "quarter", "month", "day", "dow")
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Expression):
+class Part(Unary):
     """EXTRACT(part FROM date), by integer arithmetic on days (Hinnant's civil calendar); dow 0 is Sunday."""
 
     part: str
@@ -247,11 +232,6 @@ class Part(Expression):
             raise UnsupportedError(f"EXTRACT knows {', '.join(PARTS)}, got {self.part}")
         if known.column.low.year < 1:
             raise UnsupportedError("EXTRACT needs dates after the year 0")
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        """The date."""
-        return (self.inner,)
 
     @property
     def _column(self) -> Date:
