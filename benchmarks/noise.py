@@ -92,7 +92,7 @@ def _seconds(draws: dict[str, Callable[[], object]], *, rounds: int = ROUNDS) ->
 def _opendp(law: str, scale: int) -> Callable[[], object] | None:
     """OpenDP's exact sampler on a vector of integers, if OpenDP is installed."""
     try:
-        import opendp.prelude as dp  # pyright: ignore[reportMissingImports] - a peer, in `make bench` only
+        import opendp.prelude as dp  # a peer, in `make bench` only
     except ImportError:
         return None
     dp.enable_features("contrib")

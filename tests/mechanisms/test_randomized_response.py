@@ -58,7 +58,9 @@ def test_truth_is_told_as_often_as_stated(epsilon):
 
     assert binomtest(int(reports.sum()), DRAWS, response.truth).pvalue > 1e-6
     twin = RandomizedResponse(epsilon=epsilon / 0.8)  # a coin with four fifths of the noise
-    assert binomtest(int(twin(np.ones(DRAWS, dtype=int), rng=SeededRandom(2)).sum()), DRAWS, response.truth).pvalue < 1e-6
+    assert (
+        binomtest(int(twin(np.ones(DRAWS, dtype=int), rng=SeededRandom(2)).sum()), DRAWS, response.truth).pvalue < 1e-6
+    )
 
 
 @pytest.mark.statistical
