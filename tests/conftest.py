@@ -6,6 +6,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.scale import FULL
+from tests.services import fresh_postgres_url as fresh_postgres_url
+from tests.services import postgres_server as postgres_server
+from tests.services import postgres_url as postgres_url
 
 # Examples are derived from the test itself, so that a run never flakes; the full run looks for new ones.
 settings.register_profile(

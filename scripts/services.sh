@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# The programs the tests talk to: PostgreSQL's server, a Java runtime for Spark, strace.
+# Installs what is missing from the system's packages where it may (Debian or Ubuntu, as root); otherwise says what is missing.
+set -euo pipefail
+
+postgres() { command -v postgres || ls -d /usr/lib/postgresql/*/bin/postgres; }
+java() { command -v java || { [ -n "${JAVA_HOME:-}" ] && [ -x "$JAVA_HOME/bin/java" ]; }; }
+strace() { command -v strace; }
+
+missing() { # the packages of the programs that are not there
+    postgres >/dev/null 2>&1 || echo postgresql
+    java >/dev/null 2>&1 || echo openjdk-17-jre-headless
+    strace >/dev/null 2>&1 || echo strace
+}
+
+packages=$(missing)
+[ -n "$packages" ] || exit 0
+
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "installing" $packages
+    export DEBIAN_FRONTEND=noninteractive
+    # The package would otherwise start a server of its own; the tests start theirs.
+    if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+        mkdir -p /etc/postgresql-common
+        echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.conf
+    fi
+    install() { apt-get install --yes --quiet=2 --no-install-recommends $packages >/dev/null; }
+    install 2>/dev/null || { apt-get update --quiet=2 >/dev/null && install; } || true
+fi
+
+packages=$(missing)
+if [ -n "$packages" ]; then
+    {
+        echo "MISSING: the tests of PostgreSQL, Spark and the fault campaign will FAIL without these packages:"
+        echo "    $packages" | tr '\n' ' '
+        echo
+        echo "Install them as root, for example:  apt-get install" $packages
+    } >&2
+    exit 1
+fi
