@@ -3,14 +3,14 @@
 # Installs what is missing from the system's packages where it may (Debian or Ubuntu, as root); otherwise says what is missing.
 set -euo pipefail
 
-postgres() { command -v postgres || ls -d /usr/lib/postgresql/*/bin/postgres; }
-java() { command -v java || { [ -n "${JAVA_HOME:-}" ] && [ -x "$JAVA_HOME/bin/java" ]; }; }
-strace() { command -v strace; }
+has_postgres() { type -P postgres || ls -d /usr/lib/postgresql/*/bin/postgres; }
+has_java() { type -P java || [ -x "${JAVA_HOME:-/nonexistent}/bin/java" ]; }
+has_strace() { type -P strace; }
 
 missing() { # the packages of the programs that are not there
-    postgres >/dev/null 2>&1 || echo postgresql
-    java >/dev/null 2>&1 || echo openjdk-17-jre-headless
-    strace >/dev/null 2>&1 || echo strace
+    has_postgres >/dev/null 2>&1 || echo postgresql
+    has_java >/dev/null 2>&1 || echo openjdk-17-jre-headless
+    has_strace >/dev/null 2>&1 || echo strace
 }
 
 packages=$(missing)
