@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from discreet import mechanisms as mechanisms
     from discreet import privacy as privacy
     from discreet import queries as queries
+    from discreet import structured as structured
     from discreet.curator import Curator as Curator
     from discreet.data import Boolean as Boolean
     from discreet.data import Categorical as Categorical
@@ -49,6 +50,7 @@ _PACKAGES = (
     "mechanisms",
     "privacy",
     "queries",
+    "structured",
 )
 _COLUMNS = ("Boolean", "Categorical", "Date", "Identifier", "Integer", "Real", "Text", "Timestamp")
 _NAMES = {

@@ -1,0 +1,1 @@
+"""Workloads with structure: medians, quantiles, graphs."""
