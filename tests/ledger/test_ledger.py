@@ -517,7 +517,8 @@ def test_the_statements_are_also_those_of_postgresql():
     dialect = postgresql.dialect()
     written = {name: str(value.compile(dialect=dialect)) for name, value in vars(statements).items() if name.isupper()}
 
-    assert written["LAST"].endswith("FOR UPDATE OF head")
+    assert written["LOCK"].endswith("FOR UPDATE")
+    assert "FOR UPDATE" not in written["LAST"]
     assert written["CONCERNED"].endswith("FOR UPDATE")
     assert len(written) >= 15
     for table in metadata.sorted_tables:

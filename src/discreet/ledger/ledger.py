@@ -65,9 +65,7 @@ class Ledger:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        with store.reading() as transaction:
-            genesis = transaction.entry(0)
-        self.testing = genesis is not None and genesis.record.get("testing") is True
+        self.testing = store.testing
 
     @classmethod
     def open(

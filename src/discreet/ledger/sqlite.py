@@ -23,7 +23,8 @@ from discreet.errors import LedgerError
 PATIENCE = 30  # seconds that a writer waits for another
 MAGIC = b"SQLite format 3\0"
 FULL = 2  # PRAGMA synchronous
-READING = "discreet_reading"  # the execution option of transactions that do not write
+_READS = "discreet_reading"
+READING: dict[str, object] = {_READS: True}  # the execution options of transactions that do not write
 
 _TRIGGERS = [
     f"CREATE TRIGGER entries_{verb.lower()} BEFORE {verb} ON entries"
@@ -61,8 +62,16 @@ def _prepare(connection: sqlite3.Connection, *, durable: bool) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    reading = connection.get_execution_options().get(READING, False)
+    reading = connection.get_execution_options().get(_READS, False)
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def prepare(connection: Connection, *, testing: bool) -> None:
+    """Each connection was prepared when it was opened."""
+
+
+def lock(connection: Connection) -> None:
+    """BEGIN IMMEDIATE has taken the lock."""
 
 
 def protect(connection: Connection) -> None:
@@ -83,7 +92,7 @@ def busy(error: object) -> bool:
     return str(getattr(error, "sqlite_errorname", "")).startswith("SQLITE_BUSY")
 
 
-def make(path: Path, fill: Callable[[Engine], None]) -> None:
+def make(path: Path, fill: Callable[[Connection], None]) -> None:
     """Create a ledger under another name, sync it, and give it its own: it is there as a whole or not at all."""
     left = [str(path) + end for end in ("-wal", "-shm", "-journal") if os.path.exists(str(path) + end)]
     if left:
@@ -92,7 +101,8 @@ def make(path: Path, fill: Callable[[Engine], None]) -> None:
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     try:
         made = engine(draft)
-        fill(made)
+        with made.begin() as connection:
+            fill(connection)
         made.dispose()  # the last connection moves the log into the file
         _sync(draft)
         with suppress(FileExistsError):  # another process was first, and its ledger is as good

@@ -9,11 +9,22 @@ from discreet.ledger.schema import answers, balances, entries, head
 _account = balances.c
 _largest = select(func.max(entries.c.id)).scalar_subquery()
 
-LAST = (  # the head, locked; with what stands at its number, and the largest number there is
-    select(head.c.id, head.c.hash, entries.c.hash.label("found"), _largest.label("largest"))
+_kept = select(entries.c.hash).where(entries.c.id == bindparam("seen")).scalar_subquery()
+
+LOCK = (
+    select(head.c.slot).where(head.c.slot == 1).with_for_update()
+)  # by itself: a statement that waited reads old rows
+LAST = (  # the head, with what stands at its number, the largest number there is, and an entry seen before
+    select(
+        head.c.id,
+        head.c.hash,
+        head.c.format,
+        entries.c.hash.label("found"),
+        _largest.label("largest"),
+        _kept.label("kept"),
+    )
     .join_from(head, entries, entries.c.id == head.c.id)
     .where(head.c.slot == 1)
-    .with_for_update(of=head)
 )
 FORMAT = select(head.c.format)
 ENTRY = select(entries).where(entries.c.id == bindparam("number"))

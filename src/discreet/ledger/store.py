@@ -1,141 +1,59 @@
 """Where a ledger is kept: one transaction a spend, and closed at the first error.
 
 An error of the database is never retried: after a failed fsync the kernel may have
-dropped what it could not write, and the next fsync would report success.  The store then
-refuses everything until it is opened anew, which reads what really is on the disk.
+dropped what it could not write, and the next fsync would report success.  Where a server
+is lost during a commit nobody knows whether it took place.  The store then refuses
+everything until it is opened anew, which reads what really is there; a spend that had a
+key is found under it.  Only what certainly changed nothing leaves the store open: a lock
+that was waited for in vain, and a server that could not be reached to begin with.
 
-Connections are closed before a process forks: SQLite's locks do not survive a fork.
+Connections are closed before a process forks: locks do not survive a fork, and two
+processes cannot share one conversation with a server.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import threading
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 from weakref import WeakSet
 
-from sqlalchemy import Connection, Engine, Row, create_engine, insert, inspect
+from sqlalchemy import Connection, Engine, insert
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from discreet.errors import LedgerError
-from discreet.ledger import sqlite, statements
-from discreet.ledger.amount import amount, read, read_cap
-from discreet.ledger.book import Account, Balance, write_balance
-from discreet.ledger.chain import FORMAT, Anchor, Entry, canonical
+from discreet.ledger import postgres, sqlite
+from discreet.ledger.chain import FORMAT, Anchor, Entry
 from discreet.ledger.schema import entries, head, metadata
+from discreet.ledger.transaction import Transaction, later
 
 
-class Transaction:
-    """What is read and written in one transaction."""
+class Dialect(Protocol):
+    """What differs between databases; the modules `sqlite` and `postgres` are two."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    READING: dict[str, object]
 
-    def last(self) -> Anchor:
-        """The last entry's number and hash, with the head locked until the transaction ends."""
-        row = self._connection.execute(statements.LAST).one_or_none()
-        if row is None or row.hash != row.found or row.id != row.largest:
-            raise LedgerError("the head of the ledger is not its last entry; run verify")
-        return Anchor(row.id, row.hash)
+    def prepare(self, connection: Connection, *, testing: bool) -> None:
+        """Make a transaction durable, or refuse it."""
 
-    def format(self) -> int:
-        """The version of the format it was written in."""
-        return self._connection.execute(statements.FORMAT).scalar_one()
+    def lock(self, connection: Connection) -> None:
+        """Become the only writer."""
 
-    def entry(self, number: int) -> Entry | None:
-        """The entry with this number."""
-        return _entry(self._connection.execute(statements.ENTRY, {"number": number}).one_or_none())
+    def protect(self, connection: Connection) -> None:
+        """Refuse to change or delete an entry."""
 
-    def latest(self, analyst: str | None, key: str) -> Entry | None:
-        """The last spend under an analyst's key."""
-        query = statements.LATEST_OF_NOBODY if analyst is None else statements.LATEST
-        owner = {} if analyst is None else {"owner": analyst}
-        return _entry(self._connection.execute(query, {"under": key} | owner).one_or_none())
-
-    def page(self, start: int) -> list[tuple[Entry, str | None, str | None]]:
-        """Some entries from `start` on, with the columns they can be found by."""
-        rows = self._connection.execute(statements.PAGE, {"start": start})
-        return [(Entry(row.id, row.body, row.hash), row.analyst, row.key) for row in rows]
-
-    def append(self, entry: Entry, *, analyst: str | None = None, key: str | None = None) -> None:
-        """Add the next entry and make it the head."""
-        row = {"id": entry.id, "body": entry.body, "hash": entry.hash, "analyst": analyst, "key": key}
-        self._connection.execute(statements.APPEND, row)
-        self._connection.execute(statements.ADVANCE, {"number": entry.id, "digest": entry.hash})
-
-    def balances(self, unit: str, tables: Iterable[str], analyst: str | None) -> dict[Account, Balance]:
-        """The accounts that a spend concerns, and the tables of these names under any unit."""
-        wanted = {"of": unit, "tables": list(tables), "owner": analyst}
-        return dict(map(_balance, self._connection.execute(statements.CONCERNED, wanted)))
-
-    def all_balances(self) -> dict[Account, Balance]:
-        """Every account."""
-        return dict(map(_balance, self._connection.execute(statements.BALANCES)))
-
-    def save(self, after: Mapping[Account, Balance], *, known: Container[Account]) -> None:
-        """Write accounts; those not `known` are new."""
-        rows = {account: _row(balance) for account, balance in after.items()}
-        new = [
-            {"unit": account.unit, "scope": account.scope, "name": account.name} | row
-            for account, row in rows.items()
-            if account not in known
-        ]
-        old = [
-            {"in_unit": account.unit, "in_scope": account.scope, "of_name": account.name}
-            | {f"new_{name}": value for name, value in row.items()}
-            for account, row in rows.items()
-            if account in known
-        ]
-        for statement, values in ((statements.NEW_BALANCE, new), (statements.BALANCE, old)):
-            if values:
-                self._connection.execute(statement, values)
-
-    def answer(self, spend: int) -> tuple[int, bytes] | None:
-        """A stored answer, with the number of the entry that holds its digest."""
-        found = self._connection.execute(statements.ANSWER, {"number": spend}).one_or_none()
-        return None if found is None else (found.record, found.bytes)
-
-    def answered(self) -> int:
-        """How many answers are stored."""
-        return self._connection.execute(statements.ANSWERED).scalar_one()
-
-    def keep(self, spend: int, record: int, content: bytes) -> None:
-        """Store an answer."""
-        self._connection.execute(statements.KEEP, {"spend": spend, "record": record, "bytes": content})
-
-    def sound(self) -> None:
-        """The database's own check of its files, where it has one."""
-        if self._connection.dialect.name == "sqlite":
-            sqlite.sound(self._connection)
+    def busy(self, error: object) -> bool:
+        """Whether an error means that another writer was waited for in vain."""
+        ...
 
 
-def _entry(row: Row | None) -> Entry | None:
-    return None if row is None else Entry(row.id, row.body, row.hash)
-
-
-def _row(balance: Balance) -> dict[str, object]:
-    record = write_balance(balance)
-    return record | {"cap": None if record["cap"] is None else canonical(record["cap"])}
-
-
-def _balance(row: Row) -> tuple[Account, Balance]:
-    spent = read({"epsilon": row.epsilon, "rho": row.rho, "delta": row.delta})
-    return Account(row.unit, row.scope, row.name), replace(_limits(row.cap, row.rho_cap), spent=spent)
-
-
-@lru_cache(maxsize=1000)
-def _limits(cap: str | None, rho_cap: str | None) -> Balance:
-    """A stored cap, without a fresh proof of its zCDP lane: `verify` compares it with its entry."""
-    try:
-        guarantee = None if cap is None else read_cap(json.loads(cap))
-    except ValueError:
-        raise LedgerError("ill-formed cap; run verify") from None
-    return Balance(guarantee, None if rho_cap is None else amount(rho_cap))
+def dialect(engine: Engine) -> Dialect:
+    """What is particular to the database of an engine."""
+    return sqlite if engine.dialect.name == "sqlite" else postgres
 
 
 class Store:
@@ -143,23 +61,45 @@ class Store:
 
     def __init__(self, engine: Engine, *, memory: bool = False) -> None:
         self._engine, self._memory = engine, memory
+        self._dialect = dialect(engine)
         self._lock = threading.Lock()
         self._failure: str | None = None
+        self._seen: Anchor | None = None  # the last entry that a finished transaction saw
+        self.testing = False  # whether its commits may be lost with the power
         _FORKS.watch(self)
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
         """A transaction that holds the only write lock; durable when the block ends, undone if it raises."""
-        with self._guarded(), self._engine.begin() as connection:
-            yield Transaction(connection)
+        with self._guarded(), self._connected() as connection:
+            with connection.begin():
+                self._dialect.prepare(connection, testing=self.testing)
+                self._dialect.lock(connection)
+                transaction = Transaction(connection, seen=self._seen)
+                yield transaction
+            self._seen = transaction.seen
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
         """A consistent view of the ledger."""
-        with self._guarded(), self._engine.connect() as raw:
-            connection = raw.execution_options(**{sqlite.READING: True})
+        with self._guarded(), self._connected() as raw:
+            connection = raw.execution_options(**self._dialect.READING)
             with connection.begin():
-                yield Transaction(connection)
+                transaction = Transaction(connection, seen=self._seen)
+                yield transaction
+            self._seen = transaction.seen
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        """A connection; a server that cannot be reached has done nothing, and may be back later."""
+        try:
+            connection = self._engine.connect()
+        except DBAPIError as error:
+            if self._engine.dialect.name == "sqlite":
+                raise
+            raise LedgerError("the ledger cannot be reached; nothing was spent") from error
+        with connection:
+            yield connection
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -170,7 +110,7 @@ class Store:
                 yield
             except (SQLAlchemyError, OSError, UnicodeError) as error:
                 cause = error.orig if isinstance(error, DBAPIError) else error
-                if sqlite.busy(cause):
+                if self._dialect.busy(cause):
                     raise LedgerError("the ledger is busy; nothing was spent") from error
                 self._failure = "the ledger failed and is closed; open it again to see what was written"
                 raise LedgerError(f"{self._failure} ({type(cause).__name__})") from error
@@ -228,38 +168,53 @@ def connect(target: str, *, create: bool, first: Entry) -> Store:
     try:
         return _connect(target, create=create, first=first)
     except (SQLAlchemyError, OSError) as error:
-        raise LedgerError(f"cannot open the ledger ({type(error).__name__})") from error
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        raise LedgerError(f"cannot open the ledger ({type(cause).__name__})") from error
 
 
 def _connect(target: str, *, create: bool, first: Entry) -> Store:
     scheme, mark, rest = target.partition("://")
-    if mark and not scheme.startswith("sqlite"):
-        engine = create_engine(target, hide_parameters=True, isolation_level="READ COMMITTED")
-        if create and not inspect(engine).has_table(head.name):
-            _fill(engine, first)
-        return _checked(Store(engine))
+    if mark and scheme in postgres.SCHEMES:
+        return _on_server(postgres.engine(target), create=create, first=first)
+    if mark and scheme != "sqlite":
+        raise LedgerError(f"a ledger is a file, sqlite:// or postgresql://, not {scheme}://")
     place = (rest[1:] or ":memory:") if mark else target
     if place == ":memory:":
         engine = sqlite.engine(None)
-        _fill(engine, first)
-        return Store(engine, memory=True)
+        with engine.begin() as connection:
+            _fill(connection, first)
+        return _checked(Store(engine, memory=True))
     path = Path(place).absolute()
     if not path.exists():
         if not create:
             raise LedgerError(f"there is no ledger at {path}")
-        sqlite.make(path, lambda engine: _fill(engine, first))
+        sqlite.make(path, lambda connection: _fill(connection, first))
     sqlite.private(path)
     return _checked(Store(sqlite.engine(path)))
 
 
-def _fill(engine: Engine, first: Entry) -> None:
-    """Create the tables and write the first entry, in one transaction."""
+def _on_server(engine: Engine, *, create: bool, first: Entry) -> Store:
+    """The ledger of a database, on its search path; of several processes that create it at once, one does."""
     with engine.begin() as connection:
-        metadata.create_all(connection)
-        if connection.dialect.name == "sqlite":
-            sqlite.protect(connection)
-        connection.execute(insert(head), {"slot": 1, "format": FORMAT, "id": first.id, "hash": first.hash})
-        connection.execute(insert(entries), {"id": first.id, "body": first.body, "hash": first.hash})
+        postgres.prepare(connection, testing=True)
+        missing = not postgres.exists(connection)
+    if missing and not create:
+        engine.dispose()
+        raise LedgerError("there is no ledger in this database")
+    if missing:
+        with engine.begin() as connection:
+            postgres.prepare(connection, testing=first.record.get("testing") is True)
+            if postgres.first(connection):
+                _fill(connection, first)
+    return _checked(Store(engine))
+
+
+def _fill(connection: Connection, first: Entry) -> None:
+    """Create the tables and write the first entry."""
+    metadata.create_all(connection)
+    dialect(connection.engine).protect(connection)
+    connection.execute(insert(head), {"slot": 1, "format": FORMAT, "id": first.id, "hash": first.hash})
+    connection.execute(insert(entries), {"id": first.id, "body": first.body, "hash": first.hash})
 
 
 def _checked(store: Store) -> Store:
@@ -267,10 +222,12 @@ def _checked(store: Store) -> Store:
     try:
         with store.reading() as transaction:
             written = transaction.format()
+            genesis = transaction.entry(0)
     except LedgerError:
         store.close()
         raise
     if written > FORMAT:
         store.close()
-        raise LedgerError(f"the ledger has format {written}, and this release reads up to {FORMAT}; upgrade discreet")
+        raise later(written)
+    store.testing = genesis is not None and genesis.record.get("testing") is True
     return store

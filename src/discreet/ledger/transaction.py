@@ -1,0 +1,143 @@
+"""One transaction: what is read and written between two states of a ledger.
+
+The store has locked the head before the first statement of a transaction that writes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from sqlalchemy import Connection, Row
+
+from discreet.errors import LedgerError
+from discreet.ledger import sqlite, statements
+from discreet.ledger.amount import amount, read, read_cap
+from discreet.ledger.book import Account, Balance, write_balance
+from discreet.ledger.chain import FORMAT, Anchor, Entry, canonical
+
+
+class Transaction:
+    """What is read and written in one transaction.
+
+    `seen` is an entry that the same process saw before: a ledger that no longer has it was replaced by another.
+    """
+
+    def __init__(self, connection: Connection, *, seen: Anchor | None = None) -> None:
+        self._connection = connection
+        self.seen = seen
+
+    def last(self) -> Anchor:
+        """The last entry's number and hash."""
+        before = self.seen
+        row = self._connection.execute(statements.LAST, {"seen": 0 if before is None else before.id}).one_or_none()
+        if row is None or row.hash != row.found or row.id != row.largest:
+            raise LedgerError("the head of the ledger is not its last entry; run verify")
+        if row.format > FORMAT:
+            raise later(row.format)
+        if before is not None and row.kept != before.hash:
+            raise LedgerError(f"entry {before.id} is not the one seen before: the ledger was replaced by another")
+        self.seen = Anchor(row.id, row.hash)
+        return self.seen
+
+    def format(self) -> int:
+        """The version of the format it was written in."""
+        return self._connection.execute(statements.FORMAT).scalar_one()
+
+    def entry(self, number: int) -> Entry | None:
+        """The entry with this number."""
+        return _entry(self._connection.execute(statements.ENTRY, {"number": number}).one_or_none())
+
+    def latest(self, analyst: str | None, key: str) -> Entry | None:
+        """The last spend under an analyst's key."""
+        query = statements.LATEST_OF_NOBODY if analyst is None else statements.LATEST
+        owner = {} if analyst is None else {"owner": analyst}
+        return _entry(self._connection.execute(query, {"under": key} | owner).one_or_none())
+
+    def page(self, start: int) -> list[tuple[Entry, str | None, str | None]]:
+        """Some entries from `start` on, with the columns they can be found by."""
+        rows = self._connection.execute(statements.PAGE, {"start": start})
+        return [(Entry(row.id, row.body, row.hash), row.analyst, row.key) for row in rows]
+
+    def append(self, entry: Entry, *, analyst: str | None = None, key: str | None = None) -> None:
+        """Add the next entry and make it the head."""
+        row = {"id": entry.id, "body": entry.body, "hash": entry.hash, "analyst": analyst, "key": key}
+        self._connection.execute(statements.APPEND, row)
+        self._connection.execute(statements.ADVANCE, {"number": entry.id, "digest": entry.hash})
+        self.seen = entry.anchor
+
+    def balances(self, unit: str, tables: Iterable[str], analyst: str | None) -> dict[Account, Balance]:
+        """The accounts that a spend concerns, and the tables of these names under any unit."""
+        wanted = {"of": unit, "tables": list(tables), "owner": analyst}
+        return dict(map(_balance, self._connection.execute(statements.CONCERNED, wanted)))
+
+    def all_balances(self) -> dict[Account, Balance]:
+        """Every account."""
+        return dict(map(_balance, self._connection.execute(statements.BALANCES)))
+
+    def save(self, after: Mapping[Account, Balance], *, known: Container[Account]) -> None:
+        """Write accounts; those not `known` are new."""
+        rows = {account: _row(balance) for account, balance in after.items()}
+        new = [
+            {"unit": account.unit, "scope": account.scope, "name": account.name} | row
+            for account, row in rows.items()
+            if account not in known
+        ]
+        old = [
+            {"in_unit": account.unit, "in_scope": account.scope, "of_name": account.name}
+            | {f"new_{name}": value for name, value in row.items()}
+            for account, row in rows.items()
+            if account in known
+        ]
+        for statement, values in ((statements.NEW_BALANCE, new), (statements.BALANCE, old)):
+            if values:
+                self._connection.execute(statement, values)
+
+    def answer(self, spend: int) -> tuple[int, bytes] | None:
+        """A stored answer, with the number of the entry that holds its digest."""
+        found = self._connection.execute(statements.ANSWER, {"number": spend}).one_or_none()
+        return None if found is None else (found.record, found.bytes)
+
+    def answered(self) -> int:
+        """How many answers are stored."""
+        return self._connection.execute(statements.ANSWERED).scalar_one()
+
+    def keep(self, spend: int, record: int, content: bytes) -> None:
+        """Store an answer."""
+        self._connection.execute(statements.KEEP, {"spend": spend, "record": record, "bytes": content})
+
+    def sound(self) -> None:
+        """The database's own check of its files, where it has one."""
+        if self._connection.dialect.name == "sqlite":
+            sqlite.sound(self._connection)
+
+
+def later(written: int) -> LedgerError:
+    """The refusal of a ledger that a later release has written."""
+    return LedgerError(f"the ledger has format {written}, and this release reads up to {FORMAT}; upgrade discreet")
+
+
+def _entry(row: Row | None) -> Entry | None:
+    return None if row is None else Entry(row.id, row.body, row.hash)
+
+
+def _row(balance: Balance) -> dict[str, object]:
+    record = write_balance(balance)
+    return record | {"cap": None if record["cap"] is None else canonical(record["cap"])}
+
+
+def _balance(row: Row) -> tuple[Account, Balance]:
+    spent = read({"epsilon": row.epsilon, "rho": row.rho, "delta": row.delta})
+    return Account(row.unit, row.scope, row.name), replace(_limits(row.cap, row.rho_cap), spent=spent)
+
+
+@lru_cache(maxsize=1000)
+def _limits(cap: str | None, rho_cap: str | None) -> Balance:
+    """A stored cap, without a fresh proof of its zCDP lane: `verify` compares it with its entry."""
+    try:
+        guarantee = None if cap is None else read_cap(json.loads(cap))
+    except ValueError:
+        raise LedgerError("ill-formed cap; run verify") from None
+    return Balance(guarantee, None if rho_cap is None else amount(rho_cap))
