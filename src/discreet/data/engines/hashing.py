@@ -12,6 +12,11 @@ It decides nothing but which rows are kept: no privacy claim rests on its qualit
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.data.engines.dialect import Dialect
+
 MASK = (1 << 32) - 1
 FIRST = 0x21F0AAAD
 SECOND = 0x735A2D97
@@ -49,20 +54,23 @@ def words(value: int) -> tuple[int, int]:
     return value & MASK, (value >> 32) & MASK
 
 
-def absorb_sql(state: str, word: str) -> str:
+def absorb_sql(state: str, word: str, dialect: Dialect) -> str:
     """`absorb` as an expression in BIGINT; it repeats its arguments, so they should be short."""
+
+    def folded(x: str, bits: int) -> str:
+        return dialect.xor(x, dialect.shift(x, bits))
+
     x = f"((({state}) + ({word})) & {MASK})"
-    x = f"((xor({x}, {x} >> 16) * {FIRST}) & {MASK})"
-    x = f"((xor({x}, {x} >> 15) * {SECOND}) & {MASK})"
-    return f"xor({x}, {x} >> 15)"
+    x = f"(({folded(x, 16)} * {FIRST}) & {MASK})"
+    x = f"(({folded(x, 15)} * {SECOND}) & {MASK})"
+    return folded(x, 15)
 
 
-def words_sql(value: str) -> tuple[str, str]:
+def words_sql(value: str, dialect: Dialect) -> tuple[str, str]:
     """`words` of a BIGINT."""
-    return f"({value} & {MASK})", f"(({value} >> 32) & {MASK})"
+    return f"({value} & {MASK})", f"({dialect.shift(value, 32)} & {MASK})"
 
 
-def text_words_sql(value: str) -> tuple[str, str]:
+def text_words_sql(value: str, dialect: Dialect) -> tuple[str, str]:
     """The first two 32-bit words of the MD5 of a text, most significant byte first."""
-    first, second = (f"CAST('0x' || substr(md5({value}), {i}, 8) AS BIGINT)" for i in (1, 9))
-    return first, second
+    return dialect.md5_word(value, 0), dialect.md5_word(value, 1)

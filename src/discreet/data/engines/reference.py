@@ -21,19 +21,12 @@ from typing import TYPE_CHECKING
 
 from discreet.data.aggregation import Aggregation, Measure
 from discreet.data.engines import hashing
-from discreet.data.engines.codes import FLOATS, MOMENTS, SMALL, WIDE, code, quoted
-from discreet.errors import DomainError
+from discreet.data.engines.dialect import DUCKDB, Dialect, UnitKind
 
 if TYPE_CHECKING:
     from sqlglot import Expr
 
     from discreet.data.domain import Domain
-
-
-# types whose values have one text each; a list, a structure or a union may share its text with another
-_NAMES = SMALL | WIDE | FLOATS | MOMENTS | {
-    "VARCHAR", "JSON", "BIGNUM", "BOOLEAN", "UUID", "BLOB", "BIT", "DATE", "TIME", "TIME_NS", '"NULL"',
-}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,74 +37,46 @@ class Candidates:
     """
 
     sql: str
-    unit: str | None  # the type of u: BIGINT or VARCHAR
+    unit: UnitKind | None  # the type of u
     summed: tuple[int, ...]  # positions of the measures that have a contribution column
 
 
-def render(tree: Expr) -> str:
-    """An integer expression in DuckDB's SQL; every constant is a BIGINT, so that no constant can overflow 32 bits."""
-    from sqlglot import expressions as exp
-
-    def widen(node: Expr) -> Expr:
-        if isinstance(node, exp.Literal) and not node.is_string:
-            return exp.cast(node, "BIGINT")
-        return node
-
-    return tree.copy().transform(widen).sql(dialect="duckdb")
-
-
-def unit_sql(name: str, physical: str) -> tuple[str, str]:
-    """The unit as BIGINT or VARCHAR, and which: two values give one result if and only if they are equal.
-
-    Texts are equal byte for byte, whatever collation their column has.
-    """
-    raw = quoted(name)
-    if physical in SMALL:
-        return f"CAST({raw} AS BIGINT)", "BIGINT"
-    if physical == "UBIGINT":
-        return f"CAST(CAST({raw} AS HUGEINT) - {1 << 63} AS BIGINT)", "BIGINT"
-    if physical in FLOATS:  # zero has two signs
-        return f"CASE WHEN {raw} = 0 THEN '0.0' WHEN NOT isnan({raw}) THEN CAST({raw} AS VARCHAR) END", "VARCHAR"
-    sized = physical.startswith(("DECIMAL(", "ENUM(")) and physical.endswith(")")
-    if physical not in _NAMES and not sized:
-        raise DomainError(f"column {name!r} is of type {physical}, which cannot name a unit; use integers or text")
-    return f"CAST({raw} AS VARCHAR) COLLATE C", "VARCHAR"
-
-
-def candidates(aggregation: Aggregation, *, domain: Domain, source: str, physical: Mapping[str, str]) -> Candidates:
+def candidates(
+    aggregation: Aggregation, *, domain: Domain, source: str, physical: Mapping[str, str], dialect: Dialect = DUCKDB
+) -> Candidates:
     """The candidate rows, in layers of which none computes an expression twice.
 
-    `physical` gives the raw type of each column; `source` is a relation in SQL.
+    `physical` gives the raw type of each column; `source` is a relation in the dialect's SQL.
     """
     coded, kept = [], []
     for name in aggregation.columns:
         if name == aggregation.unit and not _reads(aggregation, name):
             continue
-        coded.append(f"{code(domain[name], name=name, physical=physical[name])} AS {quoted(name)}")
+        coded.append(f"{dialect.code(domain[name], name=name, physical=physical[name])} AS {dialect.quoted(name)}")
         is_key = any(_is(key.code, name) for key in aggregation.keys)  # a NULL key drops its row anyway
         if not domain[name].nullable and not is_key:
-            kept.append(f"{quoted(name)} IS NOT NULL")
-    names, kind = _fresh(domain, aggregation), None
+            kept.append(f"{dialect.quoted(name)} IS NOT NULL")
+    names, kind = _fresh(domain, aggregation, dialect), None
     if aggregation.unit is not None:
-        made, kind = unit_sql(aggregation.unit, physical[aggregation.unit])
+        made, kind = dialect.unit(aggregation.unit, physical=physical[aggregation.unit])
         coded.append(f"{made} AS {names('u')}")
         kept.append(f"{names('u')} IS NOT NULL")
     values = [] if kind is None else [names("u")]
     for i, key in enumerate(aggregation.keys):
-        values.append(f"{render(key.code)} AS {names(f'k{i}')}")
+        values.append(f"{dialect.render(key.code)} AS {names(f'k{i}')}")
     summed = tuple(i for i, measure in enumerate(aggregation.measures) if _adds(measure))
     for i in summed:
         value = aggregation.measures[i].value
         assert value is not None
-        values.append(f"{render(value)} AS {names(f'v{i}')}")
+        values.append(f"{dialect.render(value)} AS {names(f'v{i}')}")
     values.append(f"{' AND '.join(kept) or 'true'} AS {names('kept')}")
     out = [] if kind is None else [f"{names('u')} AS u"]
     out.append(f"{_group(aggregation, names)} AS g")
-    out += [f"{contribution(aggregation.measures[i], names(f'v{i}'))} AS c{i}" for i in summed]
-    where = "" if aggregation.where is None else f" WHERE {render(aggregation.where)}"
+    out += [f"{contribution(aggregation.measures[i], names(f'v{i}'), dialect)} AS c{i}" for i in summed]
+    where = "" if aggregation.where is None else f" WHERE {dialect.render(aggregation.where)}"
     layers = f"SELECT {', '.join(coded) or '1 AS one'} FROM {source}"
-    layers = f"SELECT {', '.join(values)} FROM ({layers}){where}"
-    return Candidates(sql=f"SELECT {', '.join(out)} FROM ({layers})", unit=kind, summed=summed)
+    layers = f"SELECT {', '.join(values)} FROM {dialect.layer(layers)}{where}"
+    return Candidates(sql=f"SELECT {', '.join(out)} FROM {dialect.layer(layers)}", unit=kind, summed=summed)
 
 
 def _group(aggregation: Aggregation, names: Callable[[str], str]) -> str:
@@ -140,13 +105,13 @@ def _is(tree: Expr, name: str) -> bool:
     return isinstance(tree, exp.Column) and tree.name == name
 
 
-def _fresh(domain: Domain, aggregation: Aggregation) -> Callable[[str], str]:
+def _fresh(domain: Domain, aggregation: Aggregation, dialect: Dialect) -> Callable[[str], str]:
     """Names that no declared column has."""
     taken = [name.lower() for name in (*domain, *aggregation.columns)]
     prefix = "_"
     while any(name.startswith(prefix) for name in taken):
         prefix += "_"
-    return lambda name: quoted(prefix + name)
+    return lambda name: dialect.quoted(prefix + name)
 
 
 def _adds(measure: Measure) -> bool:
@@ -154,9 +119,9 @@ def _adds(measure: Measure) -> bool:
     return measure.kind == "sum" or (measure.kind == "rows" and measure.value is not None)
 
 
-def contribution(measure: Measure, value: str) -> str:
+def contribution(measure: Measure, value: str, dialect: Dialect) -> str:
     """What a row adds to a measure: NULL counts as 0.  It is clamped to the bounds where it is used."""
-    return f"CAST({value} IS NOT NULL AS INTEGER)" if measure.kind == "rows" else f"CAST({value} AS {width(measure)})"
+    return dialect.truth(f"{value} IS NOT NULL") if measure.kind == "rows" else f"CAST({value} AS {width(measure)})"
 
 
 def clamped(measure: Measure, value: str) -> str:
@@ -175,43 +140,44 @@ def width(measure: Measure) -> str:
     return "INTEGER" if max(-measure.low, measure.high + 1) <= 1 << 31 else "BIGINT"
 
 
-def reference(aggregation: Aggregation, rows: Candidates) -> str:
+def reference(aggregation: Aggregation, rows: Candidates, *, dialect: Dialect = DUCKDB) -> str:
     """The whole aggregation: (g, measures ...) for the groups that have a row."""
     outputs = []
     for i, measure in enumerate(aggregation.measures):
         if i in rows.summed:
-            outputs.append(f"SUM(CAST(c{i} AS HUGEINT)) AS m{i}")
+            outputs.append(f"{dialect.total(f'c{i}')} AS m{i}")
         elif measure.kind == "units" and rows.unit is not None:
             outputs.append(f"COUNT(DISTINCT u) AS m{i}")
         else:
             outputs.append(f"COUNT(*) AS m{i}")
     columns = ([] if rows.unit is None else ["u"]) + ["g"]
     columns += [f"{clamped(aggregation.measures[i], f'c{i}')} AS c{i}" for i in rows.summed]
-    present = f"SELECT {', '.join(columns)} FROM ({rows.sql}) WHERE g >= 0"
-    kept = present if rows.unit is None else _kept(aggregation, rows, present)
-    return f"SELECT {', '.join(['g', *outputs])} FROM ({kept}) GROUP BY g"
+    present = f"SELECT {', '.join(columns)} FROM {dialect.layer(rows.sql)} WHERE g >= 0"
+    kept = present if rows.unit is None else _kept(aggregation, rows, present, dialect)
+    return f"SELECT {', '.join(['g', *outputs])} FROM {dialect.layer(kept)} GROUP BY g"
 
 
-def _kept(aggregation: Aggregation, rows: Candidates, layers: str) -> str:
+def _kept(aggregation: Aggregation, rows: Candidates, layers: str, dialect: Dialect) -> str:
     """The rows that remain after bounding."""
     split = hashing.words_sql if rows.unit == "BIGINT" else hashing.text_words_sql
-    layers = _layer(layers, **dict(zip(("w0", "w1"), split("u"), strict=True)))
+    layers = _layer(layers, dialect, **dict(zip(("w0", "w1"), split("u", dialect), strict=True)))
     for name, purpose in (("hg", hashing.GROUPS), ("hr", hashing.ROWS)):
         words = ["w0", "w1", "g"]
         if name == "hr":
-            words += [word for i in rows.summed for word in hashing.words_sql(f"CAST(c{i} AS BIGINT)")]
+            words += [word for i in rows.summed for word in hashing.words_sql(f"CAST(c{i} AS BIGINT)", dialect)]
         last = str(hashing.start(aggregation.salt, purpose))
         for step, word in enumerate(words):
             state_name = name if step == len(words) - 1 else f"{name}{step}"
-            layers = _layer(layers, **{state_name: hashing.absorb_sql(last, word)})
+            layers = _layer(layers, dialect, **{state_name: hashing.absorb_sql(last, word, dialect)})
             last = state_name
     order = ", ".join(["hr", "g", *(f"c{i}" for i in rows.summed)])
-    ranked = f"SELECT *, DENSE_RANK() OVER (PARTITION BY u ORDER BY hg, g) AS rg FROM ({layers})"
-    chosen = f"SELECT * FROM ({ranked}) WHERE rg <= {aggregation.groups_per_unit}"
-    ordered = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY u ORDER BY {order}) AS rr FROM ({chosen})"
-    return f"SELECT * FROM ({ordered}) WHERE rr <= {aggregation.rows_per_unit}"
+    layer = dialect.layer
+    ranked = f"SELECT *, DENSE_RANK() OVER (PARTITION BY u ORDER BY hg, g) AS rg FROM {layer(layers)}"
+    chosen = f"SELECT * FROM {layer(ranked)} WHERE rg <= {aggregation.groups_per_unit}"
+    ordered = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY u ORDER BY {order}) AS rr FROM {layer(chosen)}"
+    return f"SELECT * FROM {layer(ordered)} WHERE rr <= {aggregation.rows_per_unit}"
 
 
-def _layer(sql: str, **columns: str) -> str:
+def _layer(sql: str, dialect: Dialect, **columns: str) -> str:
     made = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
-    return f"SELECT *, {made} FROM ({sql})"
+    return f"SELECT *, {made} FROM {dialect.layer(sql)}"

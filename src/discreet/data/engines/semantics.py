@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.data.engines import hashing
+from discreet.data.engines.dialect import DUCKDB
 from discreet.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -70,9 +71,9 @@ ASSUMED: tuple[tuple[str, object], ...] = (
     # the keyed hash
     ("(CAST(-5 AS BIGINT) & 4294967295)", 4294967291),
     ("((CAST(-5 AS BIGINT) >> 32) & 4294967295)", 4294967295),
-    (hashing.absorb_sql("CAST(4294967295 AS BIGINT)", "12345678"), hashing.absorb(4294967295, 12345678)),
-    (hashing.text_words_sql("'abc'")[0], 0x90015098),
-    (hashing.text_words_sql("'abc'")[1], 0x3CD24FB0),
+    (hashing.absorb_sql("CAST(4294967295 AS BIGINT)", "12345678", DUCKDB), hashing.absorb(4294967295, 12345678)),
+    (hashing.text_words_sql("'abc'", DUCKDB)[0], 0x90015098),
+    (hashing.text_words_sql("'abc'", DUCKDB)[1], 0x3CD24FB0),
 )
 
 

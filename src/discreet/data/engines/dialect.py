@@ -1,0 +1,159 @@
+"""What differs between engines in the SQL that is generated for them, and nothing else.
+
+An aggregation is written once (`reference.py`): casts to BIGINT and INTEGER, `+ - * &`, comparisons, CASE, COALESCE,
+GREATEST, LEAST, COUNT, DENSE_RANK and ROW_NUMBER mean the same everywhere.  The rest is asked of a `Dialect`.
+Its answers are expressions that are total: they give a value or NULL on every row and never raise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from discreet.data.columns import Column, Date, Integer
+from discreet.data.engines import codes
+from discreet.errors import DomainError
+
+if TYPE_CHECKING:
+    from sqlglot import Expr
+
+UnitKind = Literal["BIGINT", "VARCHAR"]
+
+
+class Dialect(Protocol):
+    """One engine's way of saying what the generated SQL needs."""
+
+    @property
+    def name(self) -> str:
+        """The engine, for people."""
+        ...
+
+    def quoted(self, name: str) -> str:
+        """A name in SQL."""
+        ...
+
+    def literal(self, value: str) -> str:
+        """A text in SQL."""
+        ...
+
+    def layer(self, select: str) -> str:
+        """A SELECT as something to select from, whose expressions are computed once a row."""
+        ...
+
+    def render(self, tree: Expr) -> str:
+        """A compiled expression over codes (`discreet.queries`): every constant is a BIGINT, // never rounds up."""
+        ...
+
+    def truth(self, predicate: str) -> str:
+        """A predicate that is true or false, as the INTEGER 1 or 0."""
+        ...
+
+    def total(self, value: str) -> str:
+        """The exact sum of integers, however many there are."""
+        ...
+
+    def xor(self, left: str, right: str) -> str:
+        """The exclusive or of two nonnegative BIGINTs."""
+        ...
+
+    def shift(self, value: str, bits: int) -> str:
+        """A BIGINT shifted right; a negative one stays negative."""
+        ...
+
+    def md5_word(self, text: str, index: int) -> str:
+        """The 32-bit word at that index of the MD5 of a text in UTF-8, most significant byte first, as a BIGINT."""
+        ...
+
+    def code(self, column: Column, *, name: str, physical: str) -> str:
+        """The integer code of the raw column `name`, as `codes.py` defines it."""
+        ...
+
+    def raw(self, column: Column, code: int, *, physical: str) -> str | None:
+        """The raw value with that code, where the code of every value is itself, clamped; None where it is not so."""
+        ...
+
+    def unit(self, name: str, *, physical: str) -> tuple[str, UnitKind]:
+        """The unit as BIGINT or text, and which: two values give one result if and only if they are equal."""
+        ...
+
+
+def widened(tree: Expr) -> Expr:
+    """The tree with every constant cast to BIGINT, so that no constant can overflow 32 bits."""
+    from sqlglot import expressions as exp
+
+    def widen(node: Expr) -> Expr:
+        if isinstance(node, exp.Literal) and not node.is_string:
+            return exp.cast(node, "BIGINT")
+        return node
+
+    return tree.copy().transform(widen)
+
+
+def no_name(name: str, physical: str) -> DomainError:
+    """The refusal of a unit whose type has no text of its own."""
+    return DomainError(f"column {name!r} is of type {physical}, which cannot name a unit; use integers or text")
+
+
+# types whose values have one text each; a list, a structure or a union may share its text with another
+_NAMES = codes.SMALL | codes.WIDE | codes.FLOATS | codes.MOMENTS | {
+    "VARCHAR", "JSON", "BIGNUM", "BOOLEAN", "UUID", "BLOB", "BIT", "DATE", "TIME", "TIME_NS", '"NULL"',
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDBSQL:
+    """DuckDB's SQL."""
+
+    name: str = "DuckDB"
+
+    def quoted(self, name: str) -> str:
+        return codes.quoted(name)
+
+    def literal(self, value: str) -> str:
+        return codes.literal(value)
+
+    def layer(self, select: str) -> str:
+        return f"({select}) AS layer"
+
+    def render(self, tree: Expr) -> str:
+        return widened(tree).sql(dialect="duckdb")
+
+    def truth(self, predicate: str) -> str:
+        return f"CAST({predicate} AS INTEGER)"
+
+    def total(self, value: str) -> str:
+        return f"SUM(CAST({value} AS HUGEINT))"
+
+    def xor(self, left: str, right: str) -> str:
+        return f"xor({left}, {right})"
+
+    def shift(self, value: str, bits: int) -> str:
+        return f"({value} >> {bits})"
+
+    def md5_word(self, text: str, index: int) -> str:
+        return f"CAST('0x' || substr(md5({text}), {8 * index + 1}, 8) AS BIGINT)"
+
+    def code(self, column: Column, *, name: str, physical: str) -> str:
+        return codes.code(column, name=name, physical=physical)
+
+    def raw(self, column: Column, code: int, *, physical: str) -> str | None:
+        if isinstance(column, Integer) and physical in codes.SMALL:
+            return f"CAST({code} AS BIGINT)"
+        return f"DATE '{column.decode(code)}'" if isinstance(column, Date) and physical == "DATE" else None
+
+    def unit(self, name: str, *, physical: str) -> tuple[str, UnitKind]:
+        """Texts are equal byte for byte, whatever collation their column has."""
+        raw = self.quoted(name)
+        if physical in codes.SMALL:
+            return f"CAST({raw} AS BIGINT)", "BIGINT"
+        if physical == "UBIGINT":
+            return f"CAST(CAST({raw} AS HUGEINT) - {1 << 63} AS BIGINT)", "BIGINT"
+        if physical in codes.FLOATS:  # zero has two signs
+            return f"CASE WHEN {raw} = 0 THEN '0.0' WHEN NOT isnan({raw}) THEN CAST({raw} AS VARCHAR) END", "VARCHAR"
+        sized = physical.startswith(("DECIMAL(", "ENUM(")) and physical.endswith(")")
+        if physical not in _NAMES and not sized:
+            raise no_name(name, physical)
+        return f"CAST({raw} AS VARCHAR) COLLATE C", "VARCHAR"
+
+
+DUCKDB = DuckDBSQL()
