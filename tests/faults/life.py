@@ -21,8 +21,9 @@ import numpy as np
 from discreet.curator import Curator, curator
 from discreet.data import Domain, Identifier, Integer, Table
 from discreet.data.aggregation import Aggregation, Sealed
-from discreet.ledger import Ledger, store
+from discreet.ledger import Ledger
 from discreet.ledger.chain import digest
+from discreet.ledger.transaction import Transaction
 from discreet.privacy.guarantee import PureDP
 from tests.faults.processes import Child, main
 
@@ -35,15 +36,15 @@ STEPS = {  # each step of `ask`: where it is, whether we die before or after it,
     "before planning": (curator, "plan", "before", 0, False),
     "after planning": (curator, "plan", "after", 0, False),
     "before spending": (Ledger, "spend", "before", 0, False),
-    "inside the spend, locked": (store.Transaction, "last", "after", 0, False),
-    "inside the spend, after its entry": (store.Transaction, "append", "after", 0, False),
-    "inside the spend, after its balances": (store.Transaction, "save", "after", 0, False),
+    "inside the spend, locked": (Transaction, "last", "after", 0, False),
+    "inside the spend, after its entry": (Transaction, "append", "after", 0, False),
+    "inside the spend, after its balances": (Transaction, "save", "after", 0, False),
     "after the spend": (Ledger, "spend", "after", 1, False),
     "before reading": (Curator, "_release", "before", 1, False),
     "after reading": (Sealed, "through", "before", 1, False),
     "after the noise": (Sealed, "through", "after", 1, False),
     "before storing": (Ledger, "store", "before", 1, False),
-    "inside the store, after its bytes": (store.Transaction, "keep", "after", 1, False),
+    "inside the store, after its bytes": (Transaction, "keep", "after", 1, False),
     "after storing": (Ledger, "store", "after", 1, True),
     "before returning": (Curator, "ask", "after", 1, True),
 }
@@ -142,7 +143,7 @@ def steps(target: str) -> dict[str, object]:
     """Kill a worker at every step of its question, while the others work; then ask again in a new process."""
     warm(target)
     working = [_start(target, "spend-first", serial) for serial in range(1, WORKERS)]
-    assert all([worker.hears() for worker in working])
+    assert all(worker.hears() for worker in working)
     found = {}
     for number, name in enumerate(STEPS, start=VICTIM):
 

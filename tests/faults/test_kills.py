@@ -74,7 +74,7 @@ def test_the_twin_that_releases_first_is_caught(target):
 
 
 def test_a_kill_at_any_step_charges_what_that_step_says_and_loses_nothing(target, record_property):
-    """Before the commit nothing is charged; after it the charge stands; once stored, the answer is the same for ever."""
+    """Before the commit nothing is charged; after it the charge stands; a stored answer is the same for ever."""
     found = run("life", "steps", target)
     truth = Truth.read(target)
     record_property("steps", len(STEPS))
