@@ -25,10 +25,12 @@ from discreet.mechanisms import (
     NoisyMax,
     NumericSparse,
     OnLattice,
+    PartitionSelection,
     PermuteAndFlip,
     RandomizedResponse,
     SparseVector,
     Staircase,
+    Thresholded,
     TruncatedLaplace,
 )
 from discreet.mechanisms.base import Mechanism
@@ -132,6 +134,14 @@ CASES = [
     ),
     *(Case(choice, (9, 7, 5, 0), selection_errors, {"size": 4}, NOT_SCORES) for choice in SELECTIONS),
     Case(SPARSE, (0, 20, 5, 15, 12), threshold_errors, {"queries": 5}, NOT_SCORES[1:]),
+    *(
+        Case(PartitionSelection(epsilon=1, delta=1e-3, groups_per_unit=groups), at, bad_values=NOT_INTEGERS)
+        for groups, at in ((1, 7), (3, 20))
+    ),
+    *(
+        Case(Thresholded(noise=noise, delta=1e-3), (0, 20, 5), bad_values=NOT_SCORES[1:])
+        for noise in (ADDITIVE[0], *ADDITIVE[2:4])
+    ),
     Case(NumericSparse(above=SPARSE, answers=Laplace(epsilon=1, sensitivity=1)), (0, 20, 5), bad_values=NOT_SCORES[1:]),
 ]
 every_mechanism = pytest.mark.parametrize("case", CASES, ids=str)

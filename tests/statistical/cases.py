@@ -18,10 +18,12 @@ from discreet.mechanisms import (
     NoisyMax,
     NumericSparse,
     OnLattice,
+    PartitionSelection,
     PermuteAndFlip,
     RandomizedResponse,
     SparseVector,
     Staircase,
+    Thresholded,
     TruncatedLaplace,
 )
 from discreet.privacy.guarantee import Guarantee
@@ -152,6 +154,25 @@ def numeric_sparse(epsilon: float) -> Iterator[Case]:
     yield Case(numeric, ([0, 0, 1], [1, 1, 0]), slow=True)
 
 
+def partition_selection(epsilon: float) -> Iterator[Case]:
+    for delta in (0.05, 1e-6):
+        selection = PartitionSelection(epsilon=epsilon, delta=delta)
+        middle = selection.threshold(0.5)
+        yield Case(Rows(selection), (0, 1), delta=delta)
+        yield Case(Rows(selection), (middle - 1, middle), 0.5 if epsilon >= 0.5 else 0.0, delta)
+        yield Case(Rows(selection), (middle + 1, middle), 0.0, delta)
+    three = PartitionSelection(epsilon=epsilon, delta=0.05, groups_per_unit=3)
+    yield Case(Rows(three), ((0, 0, 0), (1, 1, 1)), 0.0, 0.05)
+    yield Case(Rows(three), ((5, 5, 5), (6, 6, 6)), 0.0, 0.05)
+
+
+def thresholded(epsilon: float) -> Iterator[Case]:
+    two = Gaussian(epsilon=epsilon, delta=0.01, sensitivity=2, dimension=2)
+    for noise in (Laplace(epsilon=epsilon, sensitivity=2), two):
+        named = Thresholded(noise=noise, delta=0.05, groups_per_unit=2)
+        yield Case(named, ([0, named.cut], [1, named.cut - 1]), 0.0, 0.06, slow=True)
+
+
 CASES: dict[str, Callable[[float], Iterator[Case]]] = {
     "Laplace": laplace,
     "Exponential": selections(lambda **p: Exponential(sensitivity=1, **p)),
@@ -167,6 +188,8 @@ CASES: dict[str, Callable[[float], Iterator[Case]]] = {
     "BoundedLaplace": bounded_laplace,
     "TruncatedLaplace": truncated_laplace,
     "OnLattice": on_lattice,
+    "PartitionSelection": partition_selection,
+    "Thresholded": thresholded,
 }
 
 
