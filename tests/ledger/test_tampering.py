@@ -175,7 +175,9 @@ def test_an_insertion_is_seen(copy):
 
 @pytest.mark.parametrize("table", ["balances", "answers"])
 def test_an_account_or_an_answer_out_of_nowhere_is_seen(copy, table):
-    values = {"balances": ("patient", "analyst", "eve", None, None, "0", "0", "0"), "answers": (99, 99, b"x")}[table]
+    values = {"balances": ("patient", "analyst", "eve", None, None, "0", "0", "0", None), "answers": (99, 99, b"x")}[
+        table
+    ]
     _write(copy, (f"INSERT INTO {table} VALUES ({', '.join('?' * len(values))})", values))
 
     assert _refused(copy)

@@ -1,8 +1,8 @@
 """What has been spent: exact amounts, caps inside caps, a durable chain of entries."""
 
-from discreet.ledger.book import Account as Account
-from discreet.ledger.book import Balance as Balance
-from discreet.ledger.book import Remainder as Remainder
+from discreet.ledger.account import Account as Account
+from discreet.ledger.account import Balance as Balance
+from discreet.ledger.account import Remainder as Remainder
 from discreet.ledger.chain import Anchor as Anchor
 from discreet.ledger.chain import Entry as Entry
 from discreet.ledger.ledger import Budget as Budget

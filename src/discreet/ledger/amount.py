@@ -43,6 +43,8 @@ def add(total: Fraction, amount: Fraction) -> Fraction:
     >>> add(Fraction(1, 10), Fraction(2, 10))
     Fraction(3, 10)
     """
+    if not amount:
+        return total
     exactly = total + amount
     return exactly if exactly.denominator.bit_length() <= LONGEST else total + grains(amount)
 
@@ -106,6 +108,15 @@ def amount(text: str) -> Fraction:
     if value is None or str(value) != text:
         raise LedgerError(f"ill-formed amount {text[:60]!r}")
     return value
+
+
+def amounts(cap: Guarantee) -> list[Fraction]:
+    """The numbers of a cap, exactly.
+
+    >>> amounts(PureDP(0.1))
+    [Fraction(1, 10)]
+    """
+    return [exact(getattr(cap, name)) for name in _CAPS[type(cap).__name__][1]]
 
 
 def write_cap(cap: Guarantee) -> dict[str, str | None]:

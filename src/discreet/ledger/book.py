@@ -2,11 +2,14 @@
 
 One account per privacy unit, one for each of its tables and one for each analyst inside
 it.  A spend is charged to the unit, to every table it reads and to the analyst: all of
-them accept, by the rule of `discreet.composition.filter`, or none is charged.
+them accept, by the rule of `discreet.composition.filter`, or none is charged.  A unit
+whose budget was renewed has an account for each period, and the present one decides in its place.
 
 Theorem.  Each unit's account is a privacy filter with the unit's cap, whatever the other
-accounts refuse, so everything accepted is together within the cap.  Totals never
-decrease and no entry resets one; in particular a new version of a table does not.
+accounts refuse, so everything accepted is together within the cap: after it was raised,
+within the largest it ever had; after renewals, within the sum of the caps of all periods,
+and what each period accepted within its own.  A unit's totals never decrease and no
+entry resets one; in particular a new version of a table does not, and a new period does not.
 Proof: docs/theory/ledger.md.
 
 The live ledger and its verification run this one module.
@@ -18,82 +21,25 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from discreet.composition.filter import Lanes, accepts, chargeable, largest_rho
+from discreet.composition.filter import Lanes, accepts, chargeable
 from discreet.composition.price import FREE, Price
-from discreet.errors import BudgetExhausted, LedgerError, UnsupportedError
-from discreet.ledger.amount import amount, charge, read, read_cap, write, write_cap
-from discreet.privacy.convert import zcdp_to_approx
-from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
-from discreet.privacy.neighbours import AddRemove
-from discreet.privacy.number import exact
+from discreet.errors import BudgetExhausted, LedgerError
+from discreet.ledger.account import (
+    CLOSED,
+    RETIRED,
+    Account,
+    Balance,
+    Remainder,
+    larger,
+    lifetime,
+    read_limits,
+    same_currency,
+    same_relation,
+)
+from discreet.ledger.amount import charge, read
 
-SCOPES = ("unit", "table", "analyst")
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Account:
-    """Whose budget: a unit's own (scope "unit", name equal to the unit's), a table's or an analyst's inside it."""
-
-    unit: str
-    scope: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.scope} {self.name!r}"
-
-
-@dataclass(frozen=True, slots=True)
-class Balance:
-    """A cap, if there is one, and what has been spent: exact totals in every lane.
-
-    >>> Balance(PureDP(1), spent=Price(Fraction(1, 4), Fraction(1, 32), Fraction(0))).remaining
-    Lanes(epsilon=Fraction(3, 4), rho=None, delta=Fraction(0, 1))
-    """
-
-    cap: Guarantee | None = None
-    rho_cap: Fraction | None = None  # of an ApproxDP cap: the end of its zCDP lane
-    spent: Price = FREE
-
-    @property
-    def remaining(self) -> Lanes | None:
-        """The cap less what is spent, lane by lane; a closed lane is None, and so is the whole without a cap."""
-        epsilon, spent = self.spent.epsilon, self.spent
-        match self.cap:
-            case None:
-                return None
-            case PureDP():
-                return Lanes(_left(exact(self.cap.epsilon), epsilon), None, Fraction(0))
-            case ZCDP():
-                return Lanes(None, _left(exact(self.cap.rho), spent.rho), Fraction(0))
-            case ApproxDP():
-                delta = max(Fraction(0), exact(self.cap.delta) / 2 - spent.delta)
-                return Lanes(_left(exact(self.cap.epsilon), epsilon), _left(self.rho_cap, spent.rho), delta)
-            case _:
-                raise AssertionError("a cap is one of three currencies")
-
-
-def _left(cap: Fraction | None, spent: Fraction | None) -> Fraction | None:
-    return None if cap is None or spent is None or spent > cap else cap - spent
-
-
-@dataclass(frozen=True, slots=True)
-class Remainder:
-    """What the account that refused has left; `BudgetExhausted.remaining` is one of these."""
-
-    account: Account
-    lanes: Lanes
-
-    def __str__(self) -> str:
-        return f"{self.lanes} of {self.account}"
-
-
-def capped(cap: Guarantee) -> Balance:
-    """A new balance under a cap."""
-    if not isinstance(cap, (PureDP, ApproxDP, ZCDP)):
-        raise UnsupportedError(f"a ledger's cap is PureDP, ApproxDP or ZCDP, got {type(cap).__name__}")
-    if not isinstance(cap, ApproxDP):
-        return Balance(cap)
-    return Balance(cap, largest_rho(exact(cap.epsilon), exact(cap.delta) / 2))
+SCOPES = ("unit", "table", "analyst")  # that a cap can be given to
+FIRST = "first"  # the name of the period before the first renewal
 
 
 @dataclass(slots=True)
@@ -102,16 +48,26 @@ class Book:
 
     balances: dict[Account, Balance] = field(default_factory=dict)
     _owners: dict[str, str] = field(default_factory=dict)  # the unit that each table belongs to
+    _periods: dict[str, Account] = field(default_factory=dict)  # the present one of each unit that has any
 
     def __post_init__(self) -> None:
-        self._owners.update((account.name, account.unit) for account in self.balances if account.scope == "table")
+        for account, balance in self.balances.items():
+            if account.scope == "table":
+                self._owners[account.name] = account.unit
+            elif account.scope == "period" and balance.state is None:
+                self._periods[account.unit] = account
+
+    def present(self, unit: str) -> Account:
+        """The account that decides for a unit: of its present period, or its own."""
+        return self._periods.get(unit, Account(unit, "unit", unit))
 
     def set_cap(self, account: Account, new: Balance) -> Balance:
-        """Give an account its cap.  A unit's never changes; the others stay in one currency and keep what is spent."""
+        """Give an account its cap.  A unit's is given once; the others stay in one currency and keep what is spent."""
         old = self.balances.get(account, Balance())
         if account.scope == "unit" and old.cap is not None:
             raise LedgerError(
-                f"{account} has the cap {old.cap}; a promise that was made cannot be changed to {new.cap}"
+                f"{account} has the cap {self.balances[self.present(account.unit)].cap}; a promise that was made"
+                f" cannot be changed to {new.cap}, only raised with a reason (top_up)"
             )
         if account.scope != "unit":
             same_relation(new.cap, self._unit(account.unit).cap)
@@ -120,19 +76,70 @@ class Book:
             raise LedgerError(f"{account} is capped in {type(old.cap).__name__}, not in {type(new.cap).__name__}")
         if account.scope == "table":
             self._owners[account.name] = account.unit
-        self.balances[account] = replace(new, spent=old.spent)
+        self.balances[account] = replace(new, spent=old.spent, state=old.state)
         return self.balances[account]
+
+    def top_up(self, unit: str, new: Balance) -> dict[Account, Balance]:
+        """Raise the cap of a unit, or that of its present period; what is spent stays spent."""
+        own, account = self._unit(unit), self.present(unit)
+        old = self.balances[account]
+        assert own.cap is not None and old.cap is not None and new.cap is not None  # noqa: PT018 - of our own making
+        same_relation(new.cap, own.cap)
+        larger(new.cap, old.cap)
+        if (new.rho_cap or 0) < (old.rho_cap or 0):
+            raise LedgerError(f"the zCDP lane of {new.cap} is shorter than that of {old.cap}")
+        after = {account: replace(new, spent=old.spent)}
+        if account.scope == "period":
+            promised = lifetime(own.cap, new.cap, instead_of=old.cap)
+            after[Account(unit, "unit", unit)] = replace(own, cap=promised)
+        self.balances.update(after)
+        return after
+
+    def renew(self, unit: str, period: str, new: Balance) -> dict[Account, Balance]:
+        """Begin a period with a cap of its own; the unit's promise grows by it, and its totals go on."""
+        own, before = self._unit(unit), self.present(unit)
+        account = Account(unit, "period", period)
+        if account in self.balances or period == FIRST:
+            raise LedgerError(f"unit {unit!r} has had a period {period!r}; a period is not begun twice")
+        assert own.cap is not None and new.cap is not None  # noqa: PT018 - of our own making
+        same_relation(new.cap, own.cap)
+        same_currency(new.cap, own.cap)
+        closed = self.balances[before] if before.scope == "period" else own
+        over = before if before.scope == "period" else Account(unit, "period", FIRST)
+        promised = lifetime(own.cap, new.cap)
+        after = {
+            over: replace(closed, state=CLOSED),
+            Account(unit, "unit", unit): Balance(promised, spent=own.spent),
+            account: replace(new, spent=FREE),
+        }
+        self.balances.update(after)
+        self._periods[unit] = account
+        return after
+
+    def retire(self, unit: str, table: str, state: str | None = RETIRED) -> dict[Account, Balance]:
+        """Take no more spends on a table, or (with state None) take them again; what is spent stays spent."""
+        self._unit(unit)
+        self._bound([table], unit)
+        account = Account(unit, "table", table)
+        old = self.balances.get(account, Balance())
+        if old.state == state:
+            raise LedgerError(f"table {table!r} is {'retired already' if state else 'not retired'}")
+        self.balances[account] = replace(old, state=state)
+        self._owners[table] = unit
+        return {account: self.balances[account]}
 
     def charge(self, unit: str, tables: Iterable[str], analyst: str | None, price: Price) -> dict[Account, Balance]:
         """The balances after a spend, which every account has accepted; otherwise nothing changes."""
         self._unit(unit)
         names = list(tables)
         self._bound(names, unit)
-        after = {}
-        for account in touched(unit, names, analyst):
+        after, period = {}, self._periods.get(unit)
+        for account in touched(unit, names, analyst, period):
             balance = self.balances.get(account, Balance())
-            after[account] = replace(balance, spent=charge(balance.spent, price))
-            if balance.cap is not None:
+            after[account] = Balance(balance.cap, balance.rho_cap, charge(balance.spent, price), balance.state)
+            if balance.state == RETIRED:
+                raise LedgerError(f"{account} is retired; nothing was spent")
+            if balance.cap is not None and (account.scope != "unit" or period is None):
                 chargeable(price, balance.cap)
                 if not accepts(after[account].spent, balance.cap, balance.rho_cap):
                     left = balance.remaining or Lanes(None, None, Fraction(0))
@@ -159,50 +166,26 @@ class Book:
         """Replay one entry."""
         match record:
             case {"kind": "cap", "unit": str(unit), "scope": str(scope), "name": str(name)} if scope in SCOPES:
-                self.set_cap(Account(unit, scope, name), _read_limits(record))
+                self.set_cap(Account(unit, scope, name), read_limits(record))
             case {"kind": "spend", "unit": str(unit), "tables": list(tables), "analyst": str() | None as analyst}:
                 self.charge(unit, map(str, tables), analyst, read(record.get("price")))
-            case {"kind": "genesis" | "answer"}:
+            case {"kind": "top_up", "unit": str(unit)}:
+                self.top_up(unit, read_limits(record))
+            case {"kind": "renewal", "unit": str(unit), "period": str(period)}:
+                self.renew(unit, period, read_limits(record))
+            case {"kind": "retirement" | "reopening" as kind, "unit": str(unit), "table": str(table)}:
+                self.retire(unit, table, RETIRED if kind == "retirement" else None)
+            case {"kind": "genesis" | "answer" | "format" | "erasure"}:
                 pass
             case _:
                 raise LedgerError(f"entry {record.get('id')} is of an unknown form")
 
 
-def same_relation(cap: Guarantee | None, promised: Guarantee | None) -> None:
-    """A cap inside a unit's holds under the unit's relation; without one, both mean adding or removing one unit."""
-    mine, other = ((cap and cap.neighbours) or AddRemove for cap in (cap, promised))
-    if mine is not other:
-        raise LedgerError(f"the unit's cap holds under {other.__name__}; a cap inside it cannot under {mine.__name__}")
-
-
-def touched(unit: str, tables: Iterable[str], analyst: str | None) -> Iterator[Account]:
+def touched(unit: str, tables: Iterable[str], analyst: str | None, period: Account | None = None) -> Iterator[Account]:
     """Every account that a spend is charged to."""
     yield Account(unit, "unit", unit)
+    if period is not None:
+        yield period
     yield from (Account(unit, "table", name) for name in tables)
     if analyst is not None:
         yield Account(unit, "analyst", analyst)
-
-
-def write_limits(balance: Balance) -> dict[str, object]:
-    """The cap and the end of its zCDP lane, as text."""
-    assert balance.cap is not None
-    return {"cap": write_cap(balance.cap), "rho_cap": None if balance.rho_cap is None else str(balance.rho_cap)}
-
-
-def _read_limits(record: dict[str, object]) -> Balance:
-    """A cap from its entry; the end of its zCDP lane must imply the cap."""
-    cap, rho_cap = read_cap(record.get("cap")), record.get("rho_cap")
-    if not isinstance(cap, ApproxDP) and rho_cap is None:
-        return Balance(cap)
-    if not isinstance(cap, ApproxDP) or not isinstance(rho_cap, str):
-        raise LedgerError(f"ill-formed cap {record.get('cap')!r}")
-    rho, half = amount(rho_cap), exact(cap.delta) / 2
-    if rho > 0 and (half == 0 or exact(zcdp_to_approx(rho, half)) > exact(cap.epsilon)):
-        raise LedgerError(f"the zCDP lane {rho_cap} does not imply the cap {cap}")
-    return Balance(cap, rho)
-
-
-def write_balance(balance: Balance) -> dict[str, object]:
-    """A balance as it is stored."""
-    none: dict[str, object] = {"cap": None, "rho_cap": None}
-    return (none if balance.cap is None else write_limits(balance)) | write(balance.spent)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from discreet.errors import LedgerError
 
-FORMAT = 1  # of what is written; a reader refuses a later one
+FORMAT = 2  # of what is written; a reader refuses a later one
 START = "0" * 64  # the hash before the first entry
 
 
@@ -50,10 +50,16 @@ class Entry:
 
     The body is JSON with the keys `id`, `time`, `kind`, `previous` and those of its kind:
 
-        genesis   format, ledger, testing
-        cap       unit, scope (unit, table or analyst), name, cap, limits
-        spend     unit, tables, analyst, query, key, version, price, event, secure
-        answer    of (the number of a spend), digest, size
+        genesis      format, ledger, testing
+        cap          unit, scope (unit, table or analyst), name, cap, rho_cap
+        spend        unit, tables, analyst, query, key, version, price, event, secure
+        answer       of (the number of a spend), digest, size
+        format       format (from here on)
+        top_up       unit, cap, rho_cap, reason
+        renewal      unit, period, cap, rho_cap, reason
+        retirement   unit, table, reason
+        reopening    unit, table, reason
+        erasure      unit, table, version, requests
     """
 
     id: int

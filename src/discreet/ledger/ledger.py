@@ -19,8 +19,9 @@ from uuid import uuid4
 
 from discreet.composition.price import Item, Price
 from discreet.errors import LedgerError, require
+from discreet.ledger.account import Account, Balance, capped, write_limits
 from discreet.ledger.amount import read
-from discreet.ledger.book import Account, Balance, Book, capped, write_limits
+from discreet.ledger.book import Book
 from discreet.ledger.chain import FORMAT, Anchor, Entry, digest, link
 from discreet.ledger.request import Receipt, checked_name, now, receipt_of, replayed, requested, same_relation
 from discreet.privacy.guarantee import Guarantee
@@ -37,10 +38,22 @@ class Budget:
     balance: Balance
     tables: Mapping[str, Balance] = field(default_factory=dict)
     analysts: Mapping[str, Balance] = field(default_factory=dict)
+    periods: Mapping[str, Balance] = field(default_factory=dict)
+
+    @property
+    def period(self) -> str | None:
+        """The present period, if the budget was ever renewed."""
+        return next((name for name, balance in self.periods.items() if balance.state is None), None)
+
+    @property
+    def present(self) -> Balance:
+        """The cap that decides now, with what is spent of it: of the present period, or of the unit itself."""
+        return self.balance if self.period is None else self.periods[self.period]
 
     def __str__(self) -> str:
         """One line an account: cap, spent, remaining."""
-        accounts = {f"unit {self.unit}": self.balance}
+        accounts = {f"unit {self.unit}{', all periods' if self.periods else ''}": self.balance}
+        accounts |= {f"period {name}": balance for name, balance in self.periods.items()}
         accounts |= {f"table {name}": balance for name, balance in self.tables.items()}
         accounts |= {f"analyst {name}": balance for name, balance in self.analysts.items()}
         return "\n".join(f"{name}: {_amounts(balance)}" for name, balance in accounts.items())
@@ -98,7 +111,7 @@ class Ledger:
         return ledger
 
     def register(self, *, unit: str, cap: Guarantee) -> None:
-        """Promise a cap for a privacy unit.  The same promise again changes nothing; another one is refused."""
+        """Promise a cap for a privacy unit.  The present promise again changes nothing; another one is refused."""
         self._cap(Account(checked_name("unit", unit), "unit", unit), cap)
 
     def sub_cap(self, table: str, cap: Guarantee, *, unit: str | None = None) -> None:
@@ -108,6 +121,36 @@ class Ledger:
     def allot(self, analyst: str, cap: Guarantee, *, unit: str | None = None) -> None:
         """Cap one analyst inside a unit; a later call replaces the cap and keeps what was spent."""
         self._cap(Account(self._only(unit), "analyst", checked_name("analyst", analyst)), cap)
+
+    def top_up(self, unit: str, cap: Guarantee, *, reason: str) -> Entry:
+        """Raise the cap of a unit, or of its present period: from now on the larger one is what everybody was promised."""
+        from discreet.ledger import steward
+
+        return steward.top_up(self._store, cap, unit=unit, reason=reason)
+
+    def renew(self, unit: str, *, period: str, cap: Guarantee, reason: str) -> Entry:
+        """Begin a period with a cap of its own.  Over all periods a person may lose the sum; what is left lapses."""
+        from discreet.ledger import steward
+
+        return steward.renew(self._store, cap, unit=unit, period=period, reason=reason)
+
+    def retire(self, table: str, *, reason: str, unit: str | None = None) -> Entry:
+        """Refuse further spends on a table.  What was spent stays spent, and stored answers are still recalled."""
+        from discreet.ledger import steward
+
+        return steward.retire(self._store, table, unit=unit, reason=reason)
+
+    def reopen(self, table: str, *, reason: str, unit: str | None = None) -> Entry:
+        """Take spends on a retired table again; nothing starts anew."""
+        from discreet.ledger import steward
+
+        return steward.retire(self._store, table, unit=unit, reason=reason, state=None)
+
+    def erase(self, table: str, *, version: str, requests: int, unit: str | None = None) -> Entry:
+        """Note that the rows of so many people are gone from this version of a table on; nobody is named."""
+        from discreet.ledger import steward
+
+        return steward.erase(self._store, table, unit=unit, version=version, requests=requests)
 
     def _only(self, unit: str | None) -> str:
         """The unit that is meant: it need not be named if there is only one."""
@@ -123,10 +166,11 @@ class Ledger:
             last = transaction.last()
             tables = [account.name] if account.scope == "table" else []
             known = transaction.balances(account.unit, tables, account.name if account.scope == "analyst" else None)
-            old = known.get(account)
+            book = Book(dict(known))
+            old = known.get(book.present(account.unit) if account.scope == "unit" else account)
             if old is not None and old.cap == cap:
                 return
-            balance = Book(dict(known)).set_cap(account, new)
+            balance = book.set_cap(account, new)
             fields = {"unit": account.unit, "scope": account.scope, "name": account.name}
             transaction.append(link(last, kind="cap", time=now(), **fields, **write_limits(new)))
             transaction.save({account: balance}, known=known)
@@ -209,11 +253,11 @@ class Ledger:
         own = found.get(Account(unit, "unit", unit))
         if own is None:
             raise LedgerError(f"no cap is registered for unit {unit!r}; register one first")
-        tables, analysts = (
+        tables, analysts, periods = (
             {account.name: found[account] for account in sorted(found) if account.scope == scope}
-            for scope in ("table", "analyst")
+            for scope in ("table", "analyst", "period")
         )
-        return Budget(unit=unit, balance=own, tables=tables, analysts=analysts)
+        return Budget(unit=unit, balance=own, tables=tables, analysts=analysts, periods=periods)
 
     def units(self) -> list[str]:
         """The privacy units that have a cap."""
@@ -270,6 +314,8 @@ def _amounts(balance: Balance) -> str:
     spent = balance.spent
     epsilon = "closed" if spent.epsilon is None else f"{float(spent.epsilon):g}"
     text = f"spent epsilon {epsilon}, rho {float(spent.rho):.6g}, delta {float(spent.delta):g}"
-    if balance.cap is None:
-        return text
-    return f"cap {balance.cap}; {text}; remaining {balance.remaining}"
+    if balance.cap is not None:
+        text = f"cap {balance.cap}; {text}"
+    if balance.state is not None:
+        return f"{text}; {balance.state}"
+    return text if balance.cap is None else f"{text}; remaining {balance.remaining}"

@@ -19,6 +19,8 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.neighbours import AddRemove
 
 LONGEST_NAME = 500  # characters of a name or a key
+MOST_BYTES = 1200  # of them: an index of PostgreSQL holds two such names and no more
+LONGEST_TEXT = 10_000  # characters of a reason
 _UNSTORABLE = re.compile("[\\0\\ud800-\\udfff]")
 
 
@@ -94,6 +96,16 @@ def checked_name(what: str, value: str) -> str:
     """A name that can be kept and indexed."""
     short = isinstance(value, str) and 0 < len(value) <= LONGEST_NAME
     require(short, f"a name of 1 to {LONGEST_NAME} characters for the {what}", **{what: value})
+    text = _text(what, value)
+    size = len(text.encode())
+    require(size <= MOST_BYTES, f"at most {MOST_BYTES} bytes for the {what}", bytes=size)
+    return text
+
+
+def checked_text(what: str, value: str) -> str:
+    """Text that somebody has to write, such as a reason."""
+    written = isinstance(value, str) and len(value.strip()) > 0 and len(value) <= LONGEST_TEXT
+    require(written, f"1 to {LONGEST_TEXT} characters for the {what}", **{what: value})
     return _text(what, value)
 
 

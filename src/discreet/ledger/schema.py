@@ -2,7 +2,7 @@
 
     head       one row: the last entry and the format; locked by whoever writes
     entries    the chain; never updated, never deleted
-    balances   one row for each account: its cap and its exact totals, updated with each entry
+    balances   one row for each account: its cap, exact totals and state, updated with each entry
     answers    stored answers, each with the number of the entry that holds its digest
 
 Everything but `entries` and the bytes of the answers follows from the entries, and is
@@ -48,6 +48,7 @@ balances = Table(
     Column("epsilon", Text),
     Column("rho", Text, nullable=False),
     Column("delta", Text, nullable=False),
+    Column("state", Text),
     Index("balances_by_name", "scope", "name"),
 )
 

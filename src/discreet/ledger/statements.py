@@ -27,6 +27,7 @@ LAST = (  # the head, with what stands at its number, the largest number there i
     .where(head.c.slot == 1)
 )
 FORMAT = select(head.c.format)
+CONVERT = update(head).values(format=bindparam("written"))
 ENTRY = select(entries).where(entries.c.id == bindparam("number"))
 PAGE = select(entries).where(entries.c.id >= bindparam("start")).order_by(entries.c.id).limit(500)
 
@@ -37,7 +38,8 @@ LATEST_OF_NOBODY = _under.where(entries.c.analyst.is_(None))
 _unit = and_(_account.unit == bindparam("of"), _account.scope == "unit")
 _table = and_(_account.scope == "table", _account.name.in_(bindparam("tables", expanding=True)))
 _analyst = and_(_account.unit == bindparam("of"), _account.scope == "analyst", _account.name == bindparam("owner"))
-CONCERNED = select(balances).where(or_(_unit, _table, _analyst)).with_for_update()
+_period = and_(_account.unit == bindparam("of"), _account.scope == "period", _account.state.is_(None))
+CONCERNED = select(balances).where(or_(_unit, _period, _table, _analyst)).with_for_update()
 BALANCES = select(balances)
 
 APPEND = insert(entries)
@@ -48,7 +50,7 @@ _here = and_(
     _account.scope == bindparam("in_scope"),
     _account.name == bindparam("of_name"),
 )
-_values = {name: bindparam(f"new_{name}") for name in ("cap", "rho_cap", "epsilon", "rho", "delta")}
+_values = {name: bindparam(f"new_{name}") for name in ("cap", "rho_cap", "epsilon", "rho", "delta", "state")}
 BALANCE = update(balances).where(_here).values(**_values)
 
 ANSWER = select(answers).where(answers.c.spend == bindparam("number"))

@@ -230,4 +230,16 @@ def _checked(store: Store) -> Store:
         store.close()
         raise later(written)
     store.testing = genesis is not None and genesis.record.get("testing") is True
+    if written < FORMAT:
+        _migrated(store)
     return store
+
+
+def _migrated(store: Store) -> None:
+    from discreet.ledger.migrations import migrate
+
+    try:
+        migrate(store)
+    except LedgerError:
+        store.close()
+        raise

@@ -14,8 +14,8 @@ from sqlalchemy import Connection, Row
 
 from discreet.errors import LedgerError
 from discreet.ledger import sqlite, statements
+from discreet.ledger.account import Account, Balance, write_balance
 from discreet.ledger.amount import amount, read, read_cap
-from discreet.ledger.book import Account, Balance, write_balance
 from discreet.ledger.chain import FORMAT, Anchor, Entry, canonical
 
 
@@ -45,6 +45,17 @@ class Transaction:
     def format(self) -> int:
         """The version of the format it was written in."""
         return self._connection.execute(statements.FORMAT).scalar_one()
+
+    def convert(self, written: int, steps: Iterable[str]) -> None:
+        """Bring the tables to a later format, by its statements."""
+        for step in steps:
+            self._connection.exec_driver_sql(step)
+        self._connection.execute(statements.CONVERT, {"written": written})
+
+    @property
+    def database(self) -> str:
+        """Which database it is in: sqlite or postgresql."""
+        return self._connection.dialect.name
 
     def entry(self, number: int) -> Entry | None:
         """The entry with this number."""
@@ -110,7 +121,7 @@ class Transaction:
 
     def sound(self) -> None:
         """The database's own check of its files, where it has one."""
-        if self._connection.dialect.name == "sqlite":
+        if self.database == "sqlite":
             sqlite.sound(self._connection)
 
 
@@ -130,7 +141,7 @@ def _row(balance: Balance) -> dict[str, object]:
 
 def _balance(row: Row) -> tuple[Account, Balance]:
     spent = read({"epsilon": row.epsilon, "rho": row.rho, "delta": row.delta})
-    return Account(row.unit, row.scope, row.name), replace(_limits(row.cap, row.rho_cap), spent=spent)
+    return Account(row.unit, row.scope, row.name), replace(_limits(row.cap, row.rho_cap), spent=spent, state=row.state)
 
 
 @lru_cache(maxsize=1000)

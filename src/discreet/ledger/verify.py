@@ -8,12 +8,13 @@ Proof: docs/theory/ledger.md.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger.book import Book
-from discreet.ledger.chain import Anchor, Entry, digest, follow
+from discreet.ledger.chain import FORMAT, Anchor, Entry, digest, follow
 
 if TYPE_CHECKING:
     from discreet.ledger.store import Transaction
@@ -22,14 +23,19 @@ if TYPE_CHECKING:
 def verify(transaction: Transaction, *, anchor: Anchor | None) -> Anchor:
     """Replay everything, in constant memory; the anchor of the last entry if all is well."""
     transaction.sound()
-    book, last, stored = Book(), None, 0
-    for entry, record in follow(_indexed(transaction), anchor=anchor):
-        _opening(entry, record, transaction)
+    book, last, stored, written = Book(), None, 0, 0
+    filed: deque[tuple[str | None, str | None]] = deque()
+    for entry, record in follow(_filed(transaction, filed), anchor=anchor):
+        if filed.popleft() != _file(record):
+            raise LedgerError(f"entry {entry.id} was altered: it is filed under another key")
+        written = _format(entry, record, written)
         _apply(book, entry, record)
         stored += _answer(transaction, entry, record)
         last = entry
     if last is None:
         raise LedgerError("the ledger has no entries; it was emptied")
+    if written != transaction.format():
+        raise LedgerError("the format of the ledger is not the one its entries say")
     if transaction.last() != last.anchor:
         raise LedgerError("the head of the ledger is not its last entry")
     if transaction.answered() != stored:
@@ -39,25 +45,33 @@ def verify(transaction: Transaction, *, anchor: Anchor | None) -> Anchor:
     return last.anchor
 
 
-def _indexed(transaction: Transaction) -> Iterator[Entry]:
-    """The entries in order; the columns they are found by must be those of their bodies."""
+def _filed(transaction: Transaction, filed: deque[tuple[str | None, str | None]]) -> Iterator[Entry]:
+    """The entries in order; `filed` takes the columns that each is found by."""
     start = 0
     while page := transaction.page(start):
         for entry, analyst, key in page:
-            record = entry.record
-            mine = (record.get("analyst"), record.get("key")) if record.get("kind") == "spend" else (None, None)
-            if (analyst, key) != mine:
-                raise LedgerError(f"entry {entry.id} was altered: it is filed under another key")
+            filed.append((analyst, key))
             yield entry
         start = page[-1][0].id + 1
 
 
-def _opening(entry: Entry, record: dict[str, object], transaction: Transaction) -> None:
-    """The first entry, and no other, opens the ledger."""
-    if (entry.id == 0) != (record.get("kind") == "genesis"):
+def _file(record: dict[str, object]) -> tuple[object, object]:
+    """What an entry is to be found by: only spends are looked for."""
+    return (record.get("analyst"), record.get("key")) if record.get("kind") == "spend" else (None, None)
+
+
+def _format(entry: Entry, record: dict[str, object], written: int) -> int:
+    """The format from this entry on.  The first entry, and no other, opens the ledger; formats rise one by one."""
+    kind, stated = record.get("kind"), record.get("format")
+    if (entry.id == 0) != (kind == "genesis"):
         raise LedgerError(f"entry {entry.id} is not an opening, or not the only one")
-    if entry.id == 0 and record.get("format") != transaction.format():
-        raise LedgerError("the format of the ledger is not the one it was opened with")
+    if kind not in ("genesis", "format"):
+        return written
+    known = isinstance(stated, int) and not isinstance(stated, bool) and 1 <= stated <= FORMAT
+    if not known or (kind == "format" and stated != written + 1):
+        raise LedgerError(f"entry {entry.id} states a format that cannot be")
+    assert isinstance(stated, int)
+    return stated
 
 
 def _apply(book: Book, entry: Entry, record: dict[str, object]) -> None:
