@@ -11,10 +11,12 @@ product can overflow, and casts that can fail are TRY_CASTs.  It is a function o
         text                 read as an integer of at most 18 digits, or else as a double; other text is NULL
     truth value   0 is false, any other number true; text t, true, y, yes, 1 or f, false, n, no, 0 in any case
     category      text that is equal byte for byte; integers, truth values and days by their usual text
+    text          integers, truth values and days by their usual text; longer than `max_bytes` bytes is NULL
     day, moment   dates and timestamps (with time zone: UTC); text YYYY-MM-DD [hh:mm[:ss[.ffffff]]]
 
+Spaces around text that is read as a number, truth value, day or moment are ignored (those of Unicode, not tabs).
 Decimals are exact where bounds, step and scale fit in 128 bits together; where they do not, which is
-known from the declaration, they are read as doubles.  A physical type that cannot hold the declared
+known from the declaration, they are read as the nearest doubles.  A physical type that cannot hold the declared
 one (a number in a column of dates) is NULL throughout.
 """
 
@@ -23,16 +25,21 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+from dataclasses import dataclass
 
-from discreet.data.columns import Boolean, Categorical, Column, Date, Integer, Real, Timestamp
+from discreet.data.columns import Boolean, Categorical, Column, Date, Identifier, Integer, Real, Text, Timestamp
 from discreet.errors import UnsupportedError
 
+SPACES = (
+    "\u0020\u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u202f\u205f\u3000"
+)  # around numbers, words, days
 SMALL = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}  # all fit in BIGINT
 WIDE = {"UBIGINT", "HUGEINT", "UHUGEINT"}
 FLOATS = {"FLOAT", "DOUBLE"}
 MOMENTS = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"}
 HUGE = (1 << 127) - 1
 DAY = 86_400_000_000  # microseconds
+LONGEST = 1_000  # bytes of an identifier that is no unit
 INTEGER_TEXT = "[+-]?[0-9]{1,18}"
 NUMBER_TEXT = "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,9})?"
 MOMENT_TEXT = "[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?Z?)?"
@@ -68,8 +75,10 @@ def code(column: Column, *, name: str, physical: str) -> str:
             made = _category(column, raw, physical)
         case Date() | Timestamp():
             made = _moment(column, raw, physical)
+        case Text() | Identifier():
+            return _written(column, raw, physical)
         case _:
-            raise UnsupportedError(f"a column of type {column.name} has no codes; it can only name a unit")
+            raise UnsupportedError(f"a column of type {column.name} has no codes")
     return made or "CAST(NULL AS BIGINT)"
 
 
@@ -88,7 +97,7 @@ def _number(column: Integer | Real, raw: str, physical: str) -> str | None:
         whole = f"TRY_CAST({raw} AS HUGEINT)"
         if physical == "UHUGEINT":  # above the range of HUGEINT
             whole = f"CASE WHEN {raw} IS NOT NULL THEN COALESCE({whole}, {HUGE}) END"
-        return _exactly(column, whole, most=HUGE) or _double(column, raw)
+        return _exactly(column, whole, most=HUGE) or _nearest(column, raw)
     if (decimal := _scale(physical)) is not None:
         return _decimal(column, raw, *decimal)
     if physical in FLOATS:
@@ -102,32 +111,70 @@ def _number(column: Integer | Real, raw: str, physical: str) -> str | None:
     return None
 
 
-def _exactly(column: Integer | Real, whole: str, *, most: int, scale: int = 0) -> str | None:
-    """floor(whole / 10^scale / step + 1/2) in integers, or None where 128 bits are not enough.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rounding:
+    """floor(whole / 10^scale / step + 1/2) in integers, for `whole` clamped to the integers around the bounds.
 
-    `whole` is clamped to the integers around the bounds, first .. last; with v / step = whole * top / bottom
-    the code is (2 * whole * top + bottom - 2 * bottom * base) // (2 * bottom) + base, where base is the
-    code of `first`: no dividend is negative.  Then it is clamped to the codes.
+    With v / step = whole * top / bottom the code is (2 * whole * top + bottom - 2 * bottom * base) // (2 * bottom)
+    + base, where base is the code of `first`: no dividend is negative.  Then it is clamped to the codes.
     """
-    low, high = column.codes
-    ratio = 1 / (column.step * 10**scale)
-    top, bottom = ratio.numerator, ratio.denominator
-    first, last = (min(max(bound, -most), most - 1) for bound in (low * bottom // top, -(-high * bottom // top)))
-    base = (2 * first * top + bottom) // (2 * bottom)
-    largest = 2 * max(abs(first), abs(last)) * top + bottom + 2 * bottom * abs(base)
-    if largest >= HUGE:
+
+    first: int
+    last: int
+    top: int
+    bottom: int
+
+    @classmethod
+    def of(cls, column: Integer | Real, *, most: int | None, scale: int = 0) -> Rounding:
+        """For integers of magnitude up to `most`, or for all."""
+        low, high = column.codes
+        ratio = 1 / (column.step * 10**scale)
+        ends = low * ratio.denominator // ratio.numerator, -(-high * ratio.denominator // ratio.numerator)
+        if most is not None:
+            ends = min(max(ends[0], -most), most - 1), min(max(ends[1], -most), most - 1)
+        return cls(first=ends[0], last=ends[1], top=ratio.numerator, bottom=ratio.denominator)
+
+    @property
+    def base(self) -> int:
+        """The code of `first`."""
+        return self.code(self.first)
+
+    def code(self, whole: int) -> int:
+        """The code of an integer between `first` and `last`, before it is clamped."""
+        return (2 * whole * self.top + self.bottom) // (2 * self.bottom)
+
+    @property
+    def shift(self) -> int:
+        """What is added to 2 * whole * top."""
+        return self.bottom - 2 * self.bottom * self.base
+
+    @property
+    def largest(self) -> int:
+        """No integer on the way is larger in magnitude."""
+        widest = max(abs(self.first), abs(self.last))
+        return 2 * widest * self.top + self.bottom + 2 * self.bottom * abs(self.base)
+
+    def leaves(self, column: Integer | Real) -> bool:
+        """Whether a code may lie outside the bounds: they lie between two values of this type."""
+        low, high = column.codes
+        return self.base < low or self.code(self.last) > high
+
+
+def _exactly(column: Integer | Real, whole: str, *, most: int, scale: int = 0) -> str | None:
+    """The rounding in integers, or None where 128 bits are not enough."""
+    plan = Rounding.of(column, most=most, scale=scale)
+    if plan.largest >= HUGE:
         return None
-    clamped = _clamp(whole, first, last)
-    if largest >= 1 << 63:
+    clamped = _clamp(whole, plan.first, plan.last)
+    if plan.largest >= 1 << 63:
         clamped = f"CAST({clamped} AS HUGEINT)"
-    if bottom == 1:
-        made = clamped if top == 1 else f"{clamped} * {top}"
+    if plan.bottom == 1:
+        made = clamped if plan.top == 1 else f"{clamped} * {plan.top}"
     else:
-        made = f"({clamped} * {2 * top} + {bottom - 2 * bottom * base}) // {2 * bottom} + {base}"
-    ends = [(2 * bound * top + bottom) // (2 * bottom) for bound in (first, last)]
-    if ends[0] < low or ends[1] > high:  # the bounds lie between two values of this type
-        made = _clamp(made, low, high)
-    return f"CAST({made} AS BIGINT)" if most > 1 << 63 or largest >= 1 << 63 else made
+        made = f"({clamped} * {2 * plan.top} + {plan.shift}) // {2 * plan.bottom} + {plan.base}"
+    if plan.leaves(column):
+        made = _clamp(made, *column.codes)
+    return f"CAST({made} AS BIGINT)" if most > 1 << 63 or plan.largest >= 1 << 63 else made
 
 
 def _clamp(value: str, low: object, high: object, *, also: str = "") -> str:
@@ -139,30 +186,51 @@ def _clamp(value: str, low: object, high: object, *, also: str = "") -> str:
 def _decimal(column: Integer | Real, raw: str, width: int, scale: int) -> str:
     """Through the integer raw * 10^scale, which has `width` digits."""
     if width + scale + 1 > 38:
-        return _double(column, raw)
+        return _nearest(column, raw)
     kind, most = ("BIGINT", 1 << 63) if width <= 18 else ("HUGEINT", HUGE)
     value = raw if width + scale < 18 else f"CAST({raw} AS DECIMAL(38, {scale}))"  # products keep 18 digits or 38
     product = f"{value} * CAST({10**scale} AS DECIMAL({scale + 1}, 0))" if scale else raw
-    return _exactly(column, f"CAST({product} AS {kind})", most=most, scale=scale) or _double(column, raw)
+    return _exactly(column, f"CAST({product} AS {kind})", most=most, scale=scale) or _nearest(column, raw)
 
 
-def _double(column: Integer | Real, raw: str) -> str:
-    """floor(w * b / a + 1/2) in doubles; |w * b / a| < 2^63, so that the cast cannot fail.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Doubles:
+    """floor(w * b / a + 1/2) in doubles, for w clamped to `ends`; |w * b / a| < 2^63, so that the cast cannot fail.
 
     IEEE products, quotients, sums and floors are monotone, so all codes lie between those of the two ends.
     """
-    low, high = column.codes
+
+    ends: tuple[float, float]
+    factors: tuple[tuple[str, float], ...]  # an operator and its right-hand side
+    leaves: bool  # whether a code may lie outside the bounds
+
+    @classmethod
+    def of(cls, column: Integer | Real) -> Doubles:
+        low, high = column.codes
+        ends = made = (float(low * column.step), float(high * column.step))
+        factors = []
+        for sign, factor in (("*", column.step.denominator), ("/", column.step.numerator)):
+            if factor != 1:
+                factors.append((sign, float(factor)))
+                made = tuple(end * float(factor) if sign == "*" else end / float(factor) for end in made)
+        inside = low <= math.floor(made[0] + 0.5) <= math.floor(made[1] + 0.5) <= high
+        return cls(ends=ends, factors=tuple(factors), leaves=not inside)
+
+
+def _double(column: Integer | Real, raw: str) -> str:
+    """The rounding in doubles."""
+    plan = Doubles.of(column)
     value = f"CAST({raw} AS DOUBLE)" if raw.startswith('"') else f"TRY_CAST({raw} AS DOUBLE)"
-    ends = [float(low * column.step), float(high * column.step)]
-    made = _clamp(value, *map(_float, ends), also=f"WHEN isnan({value}) THEN NULL ")
-    for sign, factor in (("*", column.step.denominator), ("/", column.step.numerator)):
-        if factor != 1:
-            made = f"{made} {sign} {_float(float(factor))}"
-            ends = [end * factor if sign == "*" else end / float(factor) for end in ends]
+    made = _clamp(value, *map(_float, plan.ends), also=f"WHEN isnan({value}) THEN NULL ")
+    for sign, factor in plan.factors:
+        made = f"{made} {sign} {_float(factor)}"
     made = f"CAST(floor({made} + {_float(0.5)}) AS BIGINT)"
-    if not low <= math.floor(ends[0] + 0.5) <= math.floor(ends[1] + 0.5) <= high:
-        made = _clamp(made, low, high)
-    return made
+    return _clamp(made, *column.codes) if plan.leaves else made
+
+
+def _nearest(column: Integer | Real, raw: str) -> str:
+    """Wide integers and decimals through their text: the engine's own cast is not always to the nearest double."""
+    return _double(column, f"CAST({raw} AS VARCHAR)")
 
 
 def _float(value: float) -> str:
@@ -198,6 +266,15 @@ def _text(raw: str, physical: str) -> str | None:
     return f"CAST({raw} AS VARCHAR)" if physical in SMALL | WIDE | {"BOOLEAN", "DATE", "UUID"} else None
 
 
+def _written(column: Text | Identifier, raw: str, physical: str) -> str:
+    """A text as it is, byte for byte; NULL where it is longer than declared."""
+    most = column.max_bytes if isinstance(column, Text) else LONGEST
+    text = _text(raw, physical)
+    if text is None:
+        return "CAST(NULL AS VARCHAR)"
+    return f"CASE WHEN strlen({text}) <= {most} THEN {text} END COLLATE C"
+
+
 def _integer_text(raw: str, physical: str) -> str | None:
     if physical == "BOOLEAN":
         return f"CAST(CAST({raw} AS INTEGER) AS VARCHAR)"
@@ -215,11 +292,8 @@ def _integer_text(raw: str, physical: str) -> str | None:
 
 def _moment(column: Date | Timestamp, raw: str, physical: str) -> str | None:
     """Microseconds since 1970, clamped, then whole periods."""
-    low, high = column.codes
-    if isinstance(column, Date):
-        period, first, last = DAY, low * DAY, (high + 1) * DAY - 1
-    else:
-        period, first, last = column.period * 1_000_000, _microseconds(column.low), _microseconds(column.high)
+    low = column.codes[0]
+    period, first, last = window(column)
     if physical == "DATE":
         after = last if isinstance(column, Date) else last + DAY
         days = f"CAST({_between(raw, 'DATE', first, after)} - DATE '1970-01-01' AS BIGINT)"
@@ -235,6 +309,14 @@ def _moment(column: Date | Timestamp, raw: str, physical: str) -> str | None:
     else:
         return None
     return f"({_clamp(micros, first, last)} - {low * period}) // {period} + {low}"
+
+
+def window(column: Date | Timestamp) -> tuple[int, int, int]:
+    """The length of a period, the first and the last microsecond."""
+    low, high = column.codes
+    if isinstance(column, Date):
+        return DAY, low * DAY, (high + 1) * DAY - 1
+    return column.period * 1_000_000, _microseconds(column.low), _microseconds(column.high)
 
 
 def _microseconds(moment: dt.datetime) -> int:

@@ -1,0 +1,44 @@
+"""How results and failures leave an engine: integers by cell, and one constant sentence."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from discreet.data.aggregation import Aggregation, dtype
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.data.aggregation import IntArray
+
+LOG = logging.getLogger("discreet.operator")
+Made = TypeVar("Made")
+
+
+def constant_faults(work: Callable[[], Made]) -> Made:
+    """Run `work`; whatever goes wrong in it is told in one constant sentence, free of engine text."""
+    try:
+        return work()
+    except Exception as error:  # any exception may depend on private rows
+        mark = logged("run", error)
+    raise DiscreetError(f"the run failed; see the operator log, reference {mark}")
+
+
+def logged(what: str, error: Exception) -> str:
+    """Write the kind of a failure to the operator's log, and its text at the level of debugging; its reference."""
+    mark = secrets.token_hex(4)
+    LOG.error("%s %s failed: %s", what, mark, type(error).__name__)
+    LOG.debug("%s %s: %s", what, mark, error)
+    return mark
+
+
+def cells(aggregation: Aggregation, groups: Iterable[Sequence[int]]) -> IntArray:
+    """The rows (group, measures ...) of `reference.reference` in their places; absent groups are zero."""
+    import numpy as np
+
+    made = np.zeros((aggregation.cells, len(aggregation.measures)), dtype=dtype(aggregation))
+    for group, *values in groups:
+        made[group] = [int(value) for value in values]
+    return made
