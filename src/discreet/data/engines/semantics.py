@@ -7,6 +7,7 @@ An engine of an unknown version is used if and only if it gives all of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from discreet.data.engines import hashing
@@ -81,13 +82,21 @@ def verify(connection: duckdb.DuckDBPyConnection) -> None:
     """Raise unless the engine gives every answer that is assumed."""
     import duckdb
 
-    for expression, expected in ASSUMED:
+    def ask(expression: str) -> object:
         try:
-            answer = connection.execute(f"SELECT {expression}").fetchall()[0][0]
+            return connection.execute(f"SELECT {expression}").fetchall()[0][0]
         except duckdb.Error as error:
-            answer = type(error).__name__
+            return type(error).__name__
+
+    hold(ASSUMED, ask, engine=f"DuckDB {duckdb.__version__}")
+
+
+def hold(assumed: Iterable[tuple[str, object]], ask: Callable[[str], object], *, engine: str) -> None:
+    """Raise unless each expression has the answer that is assumed, of the same type."""
+    for expression, expected in assumed:
+        answer = ask(expression)
         if answer != expected or type(answer) is not type(expected):
             raise UnsupportedError(
-                f"DuckDB {duckdb.__version__} computes {expression} as {answer!r}, and {expected!r} is needed; "
+                f"{engine} computes {expression} as {answer!r}, and {expected!r} is needed; "
                 "use a version this release was tested with"
             )
