@@ -281,6 +281,8 @@ def _integer_text(raw: str, physical: str) -> str | None:
     if physical in SMALL | WIDE:
         return f"CAST({raw} AS VARCHAR)"
     if (decimal := _scale(physical)) is not None:
+        if decimal[0] == decimal[1]:  # nothing before the point: 0 is the one integer, and its text is .00
+            return f"CASE WHEN {raw} = 0 THEN '0' END"
         return f"regexp_extract(CAST({raw} AS VARCHAR), '^(-?[0-9]+){'[.]0+' if decimal[1] else ''}$', 1)"
     if physical in FLOATS:
         return f"CASE WHEN {raw} = floor({raw}) THEN CAST(TRY_CAST({raw} AS BIGINT) AS VARCHAR) END"
