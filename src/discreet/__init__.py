@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from discreet.data import Categorical as Categorical
     from discreet.data import Date as Date
     from discreet.data import Domain as Domain
+    from discreet.data import Graph as Graph
     from discreet.data import Identifier as Identifier
     from discreet.data import Integer as Integer
     from discreet.data import Real as Real
@@ -55,7 +56,7 @@ _PACKAGES = (
 _COLUMNS = ("Boolean", "Categorical", "Date", "Identifier", "Integer", "Real", "Text", "Timestamp")
 _NAMES = {
     "Curator": "discreet.curator",
-    **dict.fromkeys(("Domain", "Table", *_COLUMNS), "discreet.data"),
+    **dict.fromkeys(("Domain", "Graph", "Table", *_COLUMNS), "discreet.data"),
     **dict.fromkeys(("PureDP", "ApproxDP", "ZCDP", "GaussianDP"), "discreet.privacy"),
 }
 

@@ -10,4 +10,5 @@ from discreet.data.columns import Real as Real
 from discreet.data.columns import Text as Text
 from discreet.data.columns import Timestamp as Timestamp
 from discreet.data.domain import Domain as Domain
+from discreet.data.graph import Graph as Graph
 from discreet.data.table import Table as Table

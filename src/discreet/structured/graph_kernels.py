@@ -37,12 +37,12 @@ def _triangles(indptr, indices, start, step):  # noqa: ANN001, ANN202 - typed by
 
 
 def _common(indptr, indices, start, step, enough, best, widest):  # noqa: ANN001, ANN202 - typed by the signature below
-    """Pairs u > v with u = start, start + step, ...: best[start] = the most common neighbours of one of them, and
-    widest[a] = the most vertices joined to exactly one of them, among those with a common neighbours.
+    """Common neighbours of the pairs u > v with u = start, start + step, ...
 
-    As soon as some thread has found a pair with `enough` common neighbours, only `best` is kept up:
-    a pair has at most as many common neighbours as the smaller degree, and once that is no more than
-    what has been found, no later vertex can do better.
+    best[start] = the most that a pair has, and widest[a] = the most vertices joined to exactly one of a
+    pair, among those that have a.  As soon as some thread has found a pair with `enough` of them, only
+    `best` is kept up: a pair has at most as many common neighbours as the smaller degree, and once
+    that is no more than what has been found, no later vertex can do better.
     """
     n = indptr.size - 1
     common = np.zeros(n, dtype=np.int32)
@@ -82,6 +82,27 @@ def _common(indptr, indices, start, step, enough, best, widest):  # noqa: ANN001
                 joined = 2 if mark[v] == u else 0
                 widest[a] = max(widest[a], degree + indptr[v + 1] - indptr[v] - 2 * a - joined)
         best[start] = max(best[start], most)
+    return 0
+
+
+def _partners(indptr, indices, x, y):  # noqa: ANN001, ANN202 - typed by the signature below
+    """For each u the degrees, without the edge between them, of u and of its best partner: not joined, then joined."""
+    n = indptr.size - 1
+    for u in range(n):
+        degree, v = indptr[u + 1] - indptr[u], 0
+        for i in range(indptr[u], indptr[u + 1]):
+            if v == u:
+                v += 1
+            if indices[i] != v:
+                break
+            v += 1
+        if v == u:
+            v += 1
+        if v < n:
+            x[2 * u], y[2 * u] = degree, indptr[v + 1] - indptr[v]
+        if degree:
+            v = indices[indptr[u]]
+            x[2 * u + 1], y[2 * u + 1] = degree - 1, indptr[v + 1] - indptr[v] - 1
     return 0
 
 
@@ -134,8 +155,7 @@ def _compiled(function: Callable[..., int], signature: str) -> Callable[..., int
 _GRAPH = "int64[::1], int32[::1], int64, int64"
 triangles = _compiled(_triangles, f"int64({_GRAPH})")
 common = _compiled(_common, f"int64({_GRAPH}, int64, int64[::1], int64[::1])")
-renumbered = _compiled(
-    _renumbered, "int64(int64[::1], int32[::1], int64[::1], int64[::1], int64[::1], int32[::1])"
-)
+partners = _compiled(_partners, "int64(int64[::1], int32[::1], int64[::1], int64[::1])")
+renumbered = _compiled(_renumbered, "int64(int64[::1], int32[::1], int64[::1], int64[::1], int64[::1], int32[::1])")
 bounded = _compiled(_bounded, "int64(int32[:, ::1], int64, int64[::1])")
 isotonic = _compiled(_isotonic, "int64(float64[::1], float64[::1], int64[::1])")

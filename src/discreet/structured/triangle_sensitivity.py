@@ -126,21 +126,30 @@ class TriangleSensitivity:
         return int(min(reached.max(), self.most))
 
 
-def smooth_sensitivity(graph: Ranked, ratio: Fraction) -> Fraction:
-    """max over s of ratio^s LS(s), exactly.
+def smooth_sensitivity(graph: Ranked, reach: int) -> Fraction:
+    """max over s of r^s LS(s), for r = 1 - 1 / reach, rounded up by less than a 2^-40 part.
 
-    LS(s + 1) <= LS(s) + 1, so that beyond a distance with LS(s) >= 1 / (1 - ratio) the product never
-    rises again; where LS itself is so large, it is the answer, and no b is needed.
+    LS(s + 1) <= LS(s) + 1, so that r^s LS(s) never rises again once LS(s) >= reach - 1.  Where LS itself
+    is so large, it is the answer, and no b is needed.
     """
-    enough = math.ceil(1 / (1 - ratio))
-    local, widest = graph.common_neighbours(enough=enough)
-    if local >= enough:
+    local, widest = graph.common_neighbours(enough=reach)
+    if local >= reach:
         return Fraction(local)
-    sensitivity = TriangleSensitivity.from_frontier(graph.vertices, widest)
-    best, power, distance = Fraction(0), Fraction(1), 0
-    while True:
-        here = sensitivity.at(distance)
-        best = max(best, power * here)
-        if here >= min(enough, sensitivity.most):
-            return best
-        power, distance = power * ratio, distance + 1
+    return smooth_maximum(TriangleSensitivity.from_frontier(graph.vertices, widest), reach)
+
+
+def smooth_maximum(sensitivity: TriangleSensitivity, reach: int) -> Fraction:
+    """The same from the pairs (a, b): for each, the value rises by one a step, then by one every other step.
+
+    r^s (c + s) rises while c + s < reach - 1, and r^2j (c + j) while c + j < r^2 / (1 - r^2).
+    """
+    import numpy as np
+
+    a, b, most, rate = sensitivity.a, sensitivity.b, sensitivity.most, -math.log1p(-1 / reach)
+    ones = np.clip(reach - 1 - a, 0, np.minimum(b, most - a))
+    turn = math.ceil(1 / math.expm1(2 * rate))
+    twos = np.clip(turn - a - b, 0, np.maximum(most - a - b, 0))
+    steep = np.exp(-rate * ones) * (a + ones)
+    flat = np.exp(-rate * (b + 2 * twos)) * np.minimum(a + b + twos, most)
+    # Exponents are below 4 and each operation is good to a 2^-50 part, so that this rounds up.
+    return Fraction(max(float(steep.max()), float(flat.max())) * (1 + 2.0**-42))
