@@ -28,13 +28,17 @@ _TEXT = re.compile(r'"(?P<text>(?:\\x[0-9a-f]{2})*)"')
 
 
 def strace(log: Path, *options: str, longest: int = 100_000) -> list[str]:
-    """The words before a command that trace every call that matters, with its bytes; the test fails where it cannot."""
+    """The words before a command that trace every call that matters, with its bytes."""
+    return ["strace", "-f", "-y", "-xx", "-s", str(longest), "-e", f"trace={CALLS}", "-o", str(log), *options]
+
+
+def need_strace() -> None:
+    """Fail, and say what to install, where no process can be traced."""
     probe = ["strace", "-f", "-o", "/dev/null", "-e", "trace=fsync", "true"]
     if shutil.which("strace") is None or subprocess.run(probe, capture_output=True, check=False).returncode != 0:
         pytest.fail(
             "need strace, and a machine that lets it trace; call scripts/services.sh, or apt-get install strace"
         )
-    return ["strace", "-f", "-y", "-xx", "-s", str(longest), "-e", f"trace={CALLS}", "-o", str(log), *options]
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ def _call(pid: str, found: re.Match[str], began: int) -> Call:
         int(found["result"]),
         None if file is None or file["deleted"] else _bytes(file["path"]).decode(),
         tuple(_bytes(text["text"]) for text in _TEXT.finditer(arguments)),
-        tuple(int(word) for word in re.findall(r"(?<=, )\d+(?=,|$|\))", plain)),
+        tuple(int(word) for word in re.findall(r"(?<=, )\d+(?= *(?:,|$))", plain)),
     )
 
 
@@ -140,8 +144,16 @@ class Disk:
         self.names: dict[str, File] = {}
         self.sure: dict[str, File] = {}  # the names that a sync of the folder has kept
 
+    def settle(self) -> None:
+        """Files of which nothing was replayed are as they are now, and synced."""
+        for file in Path(self.folder).iterdir():
+            if str(file) not in self.names:
+                self.names[str(file)] = self.sure[str(file)] = File(bytearray(file.read_bytes()))
+
     def replay(self, log: Path) -> Iterator[Call]:
-        """Each call, after its effect on the disk."""
+        """Each call, after its effect on the disk; a second trace goes on where the first ended."""
+        for file in {**self.sure, **self.names}.values():
+            file.since = [(-1, *write[1:]) for write in file.since]
         for ended, call in enumerate(calls(log)):
             if call.result >= 0:
                 self._effect(call, ended)

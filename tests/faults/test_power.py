@@ -5,11 +5,19 @@ from __future__ import annotations
 import random
 import re
 
+import pytest
+
 from discreet.ledger import Ledger
-from tests.faults.disk import Disk, calls, strace
+from tests.faults.disk import Disk, calls, need_strace, strace
 from tests.faults.power import WORKERS
 from tests.faults.processes import run
 from tests.scale import counts
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _strace():
+    need_strace()
+
 
 RELEASED = re.compile(rb"released (\d+)\n")
 

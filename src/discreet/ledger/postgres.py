@@ -107,6 +107,10 @@ def protect(connection: Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
+def kept(connection: Connection) -> None:
+    """What was committed is where the server keeps it."""
+
+
 def busy(error: object) -> bool:
     """Whether another writer held the lock for longer than our patience."""
     return getattr(error, "sqlstate", None) in _WAITED

@@ -3,6 +3,15 @@
 Every connection is in WAL mode with synchronous=FULL, so that a commit returns after the
 log has been fsynced; it is checked on the very connection that commits.  A writer
 begins with BEGIN IMMEDIATE and so holds the lock from its first read on.
+
+A new connection writes the log again and syncs it: a process that died of a failed sync may
+have left pages that the kernel shows and the disk does not have, and what is appended to
+them would be lost with them.  After each transaction the files must still be the ones
+that were opened: an answer may not rest on a file that somebody moved or deleted.
+
+Nothing here opens the database's file but SQLite.  POSIX drops all locks of a process on a
+file when the process closes any handle of it; another process would then take itself for
+the last one, and delete the log under us.
 """
 
 from __future__ import annotations
@@ -21,7 +30,6 @@ from sqlalchemy.pool import QueuePool, StaticPool
 from discreet.errors import LedgerError
 
 PATIENCE = 30  # seconds that a writer waits for another
-MAGIC = b"SQLite format 3\0"
 FULL = 2  # PRAGMA synchronous
 _READS = "discreet_reading"
 READING: dict[str, object] = {_READS: True}  # the execution options of transactions that do not write
@@ -39,9 +47,11 @@ def engine(path: Path | None) -> Engine:
 
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(
-            name, uri=path is not None, timeout=PATIENCE, check_same_thread=False, isolation_level=None
+            name, uri=path is not None, timeout=PATIENCE, check_same_thread=False, isolation_level=None, factory=_Opened
         )
         _prepare(connection, durable=path is not None)
+        if path is not None:
+            _settle(connection, path)
         return connection
 
     pool = {"poolclass": QueuePool, "pool_size": 1, "max_overflow": 0} if path else {"poolclass": StaticPool}
@@ -59,6 +69,57 @@ def _prepare(connection: sqlite3.Connection, *, durable: bool) -> None:
         (found,) = connection.execute(f"PRAGMA {pragma.partition(' ')[0]}").fetchone()
         if found != wanted:
             raise LedgerError(f"SQLite refused {pragma}; the ledger would not be durable")
+
+
+class _Opened(sqlite3.Connection):
+    """A connection that knows which files it was opened on."""
+
+    files: dict[str, tuple[int, int]]
+
+
+class Replaced(OSError):
+    """The files of the ledger are not the ones that were opened."""
+
+
+def _identity(path: str) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+def _settle(connection: _Opened, path: Path) -> None:
+    """Make the log durable as it is read, while nobody writes; note which files these are."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if not str(error.sqlite_errorname).startswith("SQLITE_READONLY"):
+            raise
+        connection.execute("BEGIN")  # nothing will be appended
+    else:
+        _write_again(f"{path}-wal")
+    connection.files = {name: _identity(name) for name in (str(path), f"{path}-wal")}
+    connection.execute("ROLLBACK")
+
+
+def _write_again(path: str) -> None:
+    """The same bytes in the same place, synced; SQLite keeps no locks on its log that closing it would drop."""
+    log = os.open(path, os.O_RDWR)
+    try:
+        place = 0
+        while chunk := os.pread(log, 1 << 20, place):
+            place += os.pwrite(log, chunk, place)
+        if place:
+            os.fsync(log)
+    finally:
+        os.close(log)
+
+
+def kept(connection: Connection) -> None:
+    """Refuse to go on if a file was moved, replaced or deleted: what was written to it is gone."""
+    opened = connection.connection.dbapi_connection
+    files = getattr(opened, "files", {})
+    for name, identity in files.items():
+        if not os.path.exists(name) or _identity(name) != identity:
+            raise Replaced(f"{name} is not the file that was opened")
 
 
 def _begin(connection: Connection) -> None:
@@ -122,10 +183,9 @@ def _sync(path: Path) -> None:
 
 
 def private(path: Path) -> None:
-    """Only the owner reads and writes the file, and the log beside it; it must be a database."""
-    with path.open("rb") as file:
-        if file.read(len(MAGIC)) != MAGIC:
-            raise LedgerError(f"{path} is not a ledger")
+    """Only the owner reads and writes the file, and the log beside it; an empty file is no database."""
+    if not path.stat().st_size:
+        raise LedgerError(f"{path} is not a ledger")
     for end in ("", "-wal", "-shm"):
         file = Path(str(path) + end)
         if file.exists() and file.stat().st_mode & 0o077:

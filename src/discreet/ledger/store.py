@@ -46,6 +46,9 @@ class Dialect(Protocol):
     def protect(self, connection: Connection) -> None:
         """Refuse to change or delete an entry."""
 
+    def kept(self, connection: Connection) -> None:
+        """Refuse to go on if what was written is not where the ledger is."""
+
     def busy(self, error: object) -> bool:
         """Whether an error means that another writer was waited for in vain."""
         ...
@@ -77,6 +80,7 @@ class Store:
                 self._dialect.lock(connection)
                 transaction = Transaction(connection, seen=self._seen)
                 yield transaction
+            self._dialect.kept(connection)
             self._seen = transaction.seen
 
     @contextmanager
@@ -87,6 +91,7 @@ class Store:
             with connection.begin():
                 transaction = Transaction(connection, seen=self._seen)
                 yield transaction
+            self._dialect.kept(connection)
             self._seen = transaction.seen
 
     @contextmanager
@@ -195,17 +200,20 @@ def _connect(target: str, *, create: bool, first: Entry) -> Store:
 
 def _on_server(engine: Engine, *, create: bool, first: Entry) -> Store:
     """The ledger of a database, on its search path; of several processes that create it at once, one does."""
-    with engine.begin() as connection:
-        postgres.prepare(connection, testing=True)
-        missing = not postgres.exists(connection)
-    if missing and not create:
-        engine.dispose()
-        raise LedgerError("there is no ledger in this database")
-    if missing:
+    try:
         with engine.begin() as connection:
-            postgres.prepare(connection, testing=first.record.get("testing") is True)
-            if postgres.first(connection):
-                _fill(connection, first)
+            postgres.prepare(connection, testing=True)
+            missing = not postgres.exists(connection)
+        if missing and not create:
+            raise LedgerError("there is no ledger in this database")
+        if missing:
+            with engine.begin() as connection:
+                postgres.prepare(connection, testing=first.record.get("testing") is True)
+                if postgres.first(connection):
+                    _fill(connection, first)
+    except BaseException:
+        engine.dispose()
+        raise
     return _checked(Store(engine))
 
 
