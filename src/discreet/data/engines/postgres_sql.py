@@ -95,16 +95,20 @@ def _numeric_text(raw: str, physical: str) -> str:
 
 
 def _float_text(raw: str) -> str:
-    """The shortest digits; without an exponent from 10^-4 to 10^16, and then always with a point."""
-    text = plain(raw)
+    """The shortest digits of the double; without an exponent from 10^-4 to 10^16, and then always with a point.
+
+    DuckDB drops one more digit of some doubles above 2^53, which no longer tell integers apart: of a unit with
+    such a name the two engines may keep different rows.
+    """
+    value = f"CAST({raw} AS DOUBLE PRECISION)"
+    text = plain(value)
     fixed = plain(f"CAST({text} AS NUMERIC)")
-    infinite = f"abs({raw}) = CAST('inf' AS DOUBLE PRECISION)"
-    near = f"abs(CAST({raw} AS DOUBLE PRECISION)) >= 1e-4 AND abs(CAST({raw} AS DOUBLE PRECISION)) < 1e16"
     cases = (
-        f"WHEN {raw} = 0 THEN '0.0'",
-        f"WHEN {raw} = CAST('NaN' AS DOUBLE PRECISION) THEN NULL",
-        f"WHEN {infinite} THEN replace({text}, 'Infinity', 'inf')",
-        f"WHEN {near} THEN CASE WHEN strpos({fixed}, '.') > 0 THEN {fixed} ELSE {fixed} || '.0' END",
+        f"WHEN {value} = 0 THEN '0.0'",
+        f"WHEN {value} = CAST('NaN' AS DOUBLE PRECISION) THEN NULL",
+        f"WHEN abs({value}) = CAST('inf' AS DOUBLE PRECISION) THEN replace({text}, 'Infinity', 'inf')",
+        f"WHEN abs({value}) >= CAST('1e-4' AS DOUBLE PRECISION) AND abs({value}) < CAST('1e16' AS DOUBLE PRECISION) "
+        f"THEN CASE WHEN strpos({fixed}, '.') > 0 THEN {fixed} ELSE {fixed} || '.0' END",
     )
     return f"CASE {' '.join(cases)} ELSE {text} END"
 
