@@ -158,13 +158,13 @@ def rounded_lomax(
 def _draw(law: Law, scale: Number, centre: Number | IntArray, shape: Shape, rng: RandomSource | None) -> Integers:
     import numpy as np
 
-    size = _private(scale, "scale")
+    size = private_number(scale, "scale")
     require(size >= 0, "scale >= 0", scale="a negative number")
     if isinstance(centre, np.ndarray) and centre.ndim:
         base = np.asarray(integers(centre))
         require(shape is None or shape == base.shape, "the shape of the centre", shape=shape)
         return _array(law, size, Fraction(0), base.ravel(), source(rng)).reshape(base.shape)
-    middle, random = _private(centre, "centre"), source(rng)
+    middle, random = private_number(centre, "centre"), source(rng)
     whole = math.floor(middle)
     if shape is None:  # by the float estimate too: its time says nothing about the size of the noise
         return int(_array(law, size, middle - whole, np.array([whole], dtype=object), random)[0])
@@ -173,7 +173,7 @@ def _draw(law: Law, scale: Number, centre: Number | IntArray, shape: Shape, rng:
     return (out if out.dtype == np.int64 else np.clip(out, ENDS[0], ENDS[1]).astype(np.int64)).reshape(shape)
 
 
-def _private(value: object, name: str) -> Fraction:
+def private_number(value: object, name: str) -> Fraction:
     """A number that may come from private data, which no message may carry."""
     try:
         return exact(value)  # type: ignore[arg-type]

@@ -1,5 +1,13 @@
 """One value in, one private value out, each mechanism beside its theorem."""
 
+from discreet.mechanisms.admissible_noise import AdmissibleNoise as AdmissibleNoise
+from discreet.mechanisms.admissible_noise import CauchyNoise as CauchyNoise
+from discreet.mechanisms.admissible_noise import GaussianNoise as GaussianNoise
+from discreet.mechanisms.admissible_noise import LaplaceNoise as LaplaceNoise
+from discreet.mechanisms.admissible_noise import LomaxNoise as LomaxNoise
+from discreet.mechanisms.admissible_noise import PowerNoise as PowerNoise
+from discreet.mechanisms.admissible_noise import best_noise as best_noise
+from discreet.mechanisms.admissible_noise import noises as noises
 from discreet.mechanisms.base import Mechanism as Mechanism
 from discreet.mechanisms.bounded_laplace import BoundedLaplace as BoundedLaplace
 from discreet.mechanisms.exponential import Exponential as Exponential
@@ -11,7 +19,10 @@ from discreet.mechanisms.noisy_max import NoisyMax as NoisyMax
 from discreet.mechanisms.on_lattice import OnLattice as OnLattice
 from discreet.mechanisms.partition_selection import PartitionSelection as PartitionSelection
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
+from discreet.mechanisms.propose_test_release import ProposeTestRelease as ProposeTestRelease
+from discreet.mechanisms.propose_test_release import Refused as Refused
 from discreet.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
+from discreet.mechanisms.smooth_sensitivity import SmoothSensitivity as SmoothSensitivity
 from discreet.mechanisms.sparse_vector import NumericSparse as NumericSparse
 from discreet.mechanisms.sparse_vector import SparseVector as SparseVector
 from discreet.mechanisms.staircase import Staircase as Staircase
