@@ -95,7 +95,7 @@ def _softmax_block(gaps: Gaps, rate: Fraction, widths: Columns | None, rng: Rand
     centre = (words.astype(np.float64) * (whole / 2**WIDTH)).astype(np.int64)
     first = np.count_nonzero(sums <= (centre - margin)[:, None], axis=1)
     last = np.minimum(np.count_nonzero(sums <= (centre + margin)[:, None], axis=1), size - 1)
-    for r in np.flatnonzero(first != last):
+    for r in np.flatnonzero(first != last).tolist():
         first[r] = _settle_row(gaps[r], _row(widths, r), rate, int(words[r]), rng)
     return first
 

@@ -9,6 +9,9 @@ from discreet.structured.node_privacy import NodeDegreeHistogram as NodeDegreeHi
 from discreet.structured.node_privacy import NodeEdgeCount as NodeEdgeCount
 from discreet.structured.noisy_local import NoisyLocal as NoisyLocal
 from discreet.structured.noisy_local import SensitivityBound as SensitivityBound
+from discreet.structured.private_quantile import PrivateQuantile as PrivateQuantile
+from discreet.structured.quantile_grid import GridQuantile as GridQuantile
+from discreet.structured.quantile_grid_many import GridQuantiles as GridQuantiles
 from discreet.structured.sample_and_aggregate import SampleAndAggregate as SampleAndAggregate
 from discreet.structured.smooth_median import SmoothMedian as SmoothMedian
 from discreet.structured.stable_median import StableMedian as StableMedian

@@ -34,15 +34,14 @@ LARGE = 2.0**61  # beyond this 64-bit losses might wrap
 
 
 def quantile_fraction(quantile: Number) -> Fraction:
-    """The quantile as an exact number in [0, 1].
+    """The quantile as a fraction in [0, 1]: the nearest one with a denominator of at most 10^6.
 
-    >>> quantile_fraction(0.9)
-    Fraction(9, 10)
+    >>> quantile_fraction(3 * 0.1)  # 0.30000000000000004
+    Fraction(3, 10)
     """
     q = exact(quantile)
     require(0 <= q <= 1, "0 <= quantile <= 1", quantile=quantile)
-    require(q.denominator <= FINEST, f"a quantile with a denominator of at most {FINEST}", quantile=quantile)
-    return q
+    return q.limit_denominator(FINEST)
 
 
 def row_sensitivity(quantile: Fraction) -> int:
