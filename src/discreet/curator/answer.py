@@ -19,6 +19,7 @@ from discreet.curator.plan import Plan
 from discreet.data.columns import Value
 from discreet.errors import require
 from discreet.queries.query import Aggregate, Output
+from discreet.queries.types import Free
 
 if TYPE_CHECKING:
     import altair as alt
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from discreet.curator.release import Groups
     from discreet.ledger import Receipt
 
 OPERATORS = {
@@ -45,6 +47,7 @@ class Answer:
     receipt: Receipt
     beta: float = 0.05
     whole_counts: bool = False  # counts as non-negative integers
+    groups: Groups | None = None  # the groups that are named, where their keys were not declared
 
     @property
     def cost(self) -> object:
@@ -57,7 +60,7 @@ class Answer:
         import numpy as np
 
         query = self.plan.query
-        keep = np.arange(self.plan.cells)
+        keep = np.arange(self.cells)
         for condition in query.having:
             values = self._values(condition.output)
             shown = [i for i in keep if _holds(values[i], condition.operator, condition.value)]
@@ -69,9 +72,23 @@ class Answer:
             keep = np.array(ranked, dtype=np.int64)
         return keep if query.limit is None else keep[: query.limit]
 
+    @property
+    def cells(self) -> int:
+        """How many groups there are, before HAVING and LIMIT."""
+        return self.plan.cells if self.groups is None else len(self.groups)
+
     @cached_property
     def _keys(self) -> list[tuple[Value, ...]]:
-        return list(product(*(grouping.values() for grouping in self.plan.groupings)))
+        """The keys of every group, in the order of GROUP BY."""
+        declared = list(product(*(grouping.values() for grouping in self.plan.groupings)))
+        if self.groups is None:
+            return declared
+        undeclared = [isinstance(key.type, Free) for key in self.plan.query.keys]
+        found = []
+        for *texts, number in self.groups:
+            private, public = iter(texts), iter(declared[int(number)])  # type: ignore[arg-type]
+            found.append(tuple(next(private) if missing else next(public) for missing in undeclared))
+        return found
 
     def _values(self, name: str) -> list[object]:
         """All cells of one output."""
@@ -87,7 +104,7 @@ class Answer:
         chosen = self.beta if beta is None else beta
         require(0 < chosen < 1, "0 < beta < 1", beta=chosen)
         aggregate = self._aggregate(name)
-        cells = self.plan.cells if simultaneous else 1
+        cells = max(1, self.cells) if simultaneous else 1
         found = estimate(self.plan, aggregate, self.noisy, beta=chosen, cells=cells)
         if self.whole_counts and aggregate.function in ("count", "units"):
             return Estimate(*(np.maximum(end, 0) for end in (found.value, found.low, found.high)))
@@ -147,10 +164,14 @@ class Answer:
 
         table, query = self.plan.table, self.plan.query
         unit = "row" if table.unit is None else f"{table.unit} (at most {self.plan.rows} rows each)"
-        kinds = sorted({type(release.mechanism).__name__ for release in self.plan.releases})
+        chosen = {type(release.mechanism).__name__ for release in self.plan.releases}
+        noise = [f"discrete {kind} noise" for kind in sorted(chosen & {"Laplace", "Gaussian"})]
+        noise += ["private selection of ranks"] if chosen - {"Laplace", "Gaussian"} else []
+        noise += ["private selection of groups"] if self.plan.selection is not None else []
+        tables = " and ".join(map(repr, query.tables))
         return (
-            f"Differentially private for one {unit} of {query.table!r} added or removed: {self.plan.budget}."
-            f" Discrete {' and '.join(kinds)} noise; discreet {__version__}. Question: {query}"
+            f"Differentially private for one {unit} of {tables} added or removed: {self.plan.budget}."
+            f" By {', '.join(noise)}; discreet {__version__}. Question: {query}"
         )
 
     def plot(self, *, beta: float | None = None) -> alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart:
@@ -211,18 +232,20 @@ class Answer:
 
     def to_bytes(self) -> bytes:
         """The released integers, for the ledger: the same question gets the same bytes again."""
-        return json.dumps({"version": 1, "noisy": [[int(v) for v in part] for part in self.noisy]}).encode()
+        noisy = [[int(v) for v in part] for part in self.noisy]
+        return json.dumps({"version": 1, "noisy": noisy, "groups": self.groups}).encode()
 
 
 def from_bytes(plan: Plan, stored: bytes, receipt: Receipt, *, beta: float, whole_counts: bool) -> Answer:
     """Read back what `to_bytes` wrote."""
     import numpy as np
 
-    noisy = []
-    for part in json.loads(stored)["noisy"]:
+    noisy, kept = [], json.loads(stored)
+    groups = kept.get("groups")
+    for part in kept["noisy"]:
         small = all(-(2**63) <= value < 2**63 for value in part)
         noisy.append(np.array(part, dtype=np.int64 if small else object))
-    return Answer(plan, noisy, receipt, beta, whole_counts)
+    return Answer(plan, noisy, receipt, beta, whole_counts, None if groups is None else [tuple(g) for g in groups])
 
 
 def _plain(value: object) -> int | float | None:

@@ -9,6 +9,9 @@ lies between the least and the greatest of S / N over the corners of that box, a
 bounds.  Where the noisy count is not positive the estimate is missing and the interval is the whole
 declared range: never an error, never a division by zero.  A group without rows has no average; the
 interval is then about nothing.  Variances divide by the number of rows.  Proof: docs/theory/planning.md.
+
+Quantiles: the chosen cell of the grid, between two more choices that lie below and above the quantile
+with probability 1 - beta together (`discreet.structured.quantile_bound`).
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.curator.plan import Plan
+from discreet.curator.plan import BETA, Plan
+from discreet.queries.compile import Part, Rank, parts
 from discreet.queries.expression import number
 from discreet.queries.query import Aggregate
 
@@ -43,18 +47,20 @@ def estimate(plan: Plan, aggregate: Aggregate, noisy: Noisy, *, beta: float, cel
     import numpy as np
 
     places = plan.of(aggregate)
+    if aggregate.function == "quantile":
+        return _quantile(plan, aggregate, [noisy[i] for i in places], beta=beta, cells=cells)
     share = beta / len(places)
     columns = [noisy[i] for i in places]
     alphas = [plan.releases[i].mechanism.accuracy(share, size=cells) for i in places]
     if len(places) == 1:
-        step = plan.releases[places[0]].part.step
+        step = _part(plan, places[0]).step
         value = columns[0] if step == 1 else columns[0].astype(float) * float(step)
         middle = np.asarray(value, dtype=float)
         reach = alphas[0] * float(step)
         return Estimate(value, middle - reach, middle + reach)
     assert aggregate.argument is not None
     known = number(aggregate.argument)
-    step, centre = float(known.step), plan.releases[places[1]].part.centre
+    step, centre = float(known.step), _part(plan, places[1]).centre
     bounds = (known.low - centre, known.high - centre)
     count = columns[0].astype(float)
     fewest, most = np.maximum(1.0, count - alphas[0]), np.maximum(1.0, count + alphas[0])
@@ -76,7 +82,36 @@ def estimate(plan: Plan, aggregate: Aggregate, noisy: Noisy, *, beta: float, cel
     return _blank(Estimate(value, low, high), missing, 0.0, top)
 
 
-def _ratio(total: Floats, count: Floats, alpha: int, fewest: Floats, most: Floats, bounds: tuple[int, int]) -> Estimate:
+def _part(plan: Plan, place: int) -> Part:
+    part = plan.releases[place].part
+    assert isinstance(part, Part)
+    return part
+
+
+def _quantile(plan: Plan, aggregate: Aggregate, chosen: Noisy, *, beta: float, cells: int) -> Estimate:
+    """The middle of the chosen cell, between the outer edges of the two ends.
+
+    The ends were drawn to hold with probability 1 - BETA each time; for a smaller beta, or for several cells at
+    once, only the declared range is certain.
+    """
+    import numpy as np
+
+    (rank, *_) = parts(aggregate)
+    assert isinstance(rank, Rank)
+    known, (size, width) = rank.known, rank.grid(plan.cells)
+    step, (middle, low, high) = float(known.step), (np.asarray(index, dtype=np.int64) for index in chosen)
+    ends = np.clip(low, 0, size) * width, np.clip(high + 1, 0, size) * width - 1
+    if beta < BETA or cells > 1:
+        ends = np.zeros(middle.shape), np.full(middle.shape, known.high - known.low)
+    first, last = (np.clip(end.astype(float), 0, known.high - known.low) for end in ends)
+    last = np.maximum(first, last)
+    value = np.clip(np.clip(middle.astype(float) * width + (width - 1) / 2, first, last), 0, known.high - known.low)
+    return Estimate(*((end + known.low) * step for end in (value, first, last)))
+
+
+def _ratio(
+    total: Floats, count: Floats, alpha: float, fewest: Floats, most: Floats, bounds: tuple[int, int]
+) -> Estimate:
     """total / count with the corners of the box, inside the bounds."""
     import numpy as np
 

@@ -13,9 +13,11 @@ from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.guarantee import ApproxDP, Guarantee, PureDP
 from discreet.privacy.number import Number, exact
-from discreet.queries.compile import Part
+from discreet.queries.compile import Part, Rank
 from discreet.queries.expression import number
 from discreet.queries.query import Aggregate, Query
+from discreet.structured.quantile_bound import QuantileBound
+from discreet.structured.quantile_grid import GridQuantile
 
 if TYPE_CHECKING:
     from discreet.curator.estimate import Noisy
@@ -88,10 +90,7 @@ class Explanation:
 
     def __str__(self) -> str:
         share = f"{1 - self.beta:.0%}"
-        text = [
-            f"{self.plan.query}",
-            f"  {self.plan.cells:,} group{'s' * (self.plan.cells != 1)}, all returned, also the empty ones",
-        ]
+        text = [f"{self.plan.query}", f"  {_returned(self.plan)}"]
         for line in self.lines:
             text.append(f"  {line.output} = {line.aggregate}")
             text += [f"      {noise}" for noise in line.noise]
@@ -105,6 +104,17 @@ class Explanation:
         text += [f"  removed before counting: {item}" for item in self.removed]
         text += [f"  instead: {item}" for item in self.alternatives]
         return "\n".join([*text, "  nothing was read, nothing was spent"])
+
+
+def _returned(chosen: Plan) -> str:
+    """Which groups there will be."""
+    if chosen.selection is None:
+        return f"{chosen.cells:,} group{'s' * (chosen.cells != 1)}, all returned, also the empty ones"
+    least, sure = chosen.selection.threshold(0.5), chosen.selection.threshold(0.95)
+    return (
+        f"groups of undeclared keys: one of {least} units is named with probability one half, one of {sure} with 95%,"
+        f" one of a single unit with {float(chosen.selection.probability(1)):.2g}"
+    )
 
 
 def explain(
@@ -168,19 +178,20 @@ def epsilon_for(
 def _half_width(chosen: Plan, aggregate: Aggregate, beta: float) -> float:
     (place,) = chosen.of(aggregate)
     release = chosen.releases[place]
+    assert isinstance(release.part, Part)
     return release.mechanism.accuracy(beta) * float(release.part.step)
 
 
 def _line(chosen: Plan, name: str, aggregate: Aggregate, beta: float) -> Line:
     places = chosen.of(aggregate)
     noise = tuple(_noise(chosen.releases[i], chosen) for i in places)
+    if aggregate.function == "quantile":
+        return Line(name, str(aggregate), (*noise, *_ranks(chosen, places, beta)), None, (), ())
     if len(places) == 1:
         error = _half_width(chosen, aggregate, beta)
-        typical = (
-            1.0
-            if aggregate.function != "sum"
-            else float(chosen.releases[places[0]].part.reach * chosen.releases[places[0]].part.step)
-        )
+        part = chosen.releases[places[0]].part
+        assert isinstance(part, Part)
+        typical = 1.0 if aggregate.function != "sum" else float(part.reach * part.step)
         relative = tuple((rows, error / (rows * typical)) for rows in GROUP_SIZES)
         return Line(name, str(aggregate), noise, error, (), relative)
     by_rows = tuple((rows, _spread(chosen, aggregate, places, rows, beta)) for rows in GROUP_SIZES)
@@ -203,8 +214,27 @@ def _spread(chosen: Plan, aggregate: Aggregate, places: tuple[int, ...], rows: i
     return float(found.high[0] - found.low[0]) / 2
 
 
+def _ranks(chosen: Plan, places: tuple[int, ...], beta: float) -> tuple[str, ...]:
+    """How far in rank, and on which grid: in value it depends on the data."""
+    middle, low, high = (chosen.releases[i] for i in places)
+    assert isinstance(middle.part, Rank)
+    size, width = middle.part.grid(chosen.cells)
+    away, ends = middle.mechanism.accuracy(beta), max(low.mechanism.accuracy(beta), high.mechanism.accuracy(beta))
+    return (
+        f"rank within {away:,.6g} rows of the quantile's with probability {1 - beta:.0%}, the ends within {ends:,.6g}",
+        f"counted on a grid of {size:,} cells, each {float(width * middle.part.known.step):g} wide",
+    )
+
+
 def _noise(release: Release, chosen: Plan) -> str:
     mechanism, part = release.mechanism, release.part
+    if isinstance(mechanism, (GridQuantile, QuantileBound)) or isinstance(part, Rank):
+        assert isinstance(mechanism, (GridQuantile, QuantileBound))
+        law = mechanism.method.replace("_", "-")
+        return (
+            f"{part}: {law} on the rank loss; one unit changes it by at most {chosen.rows} rows;"
+            f" {float(release.share):.1%} of the budget"
+        )
     law = (
         f"discrete Laplace, scale {float(mechanism.scale):,.6g}"
         if isinstance(mechanism, Laplace)
@@ -251,18 +281,25 @@ def _alternatives(chosen: Plan, beta: float, bounds: dict[str, int | None]) -> t
         return ()
     delta = exact(budget.delta) if isinstance(budget, ApproxDP) and exact(budget.delta) else USUAL_DELTA
     other = ApproxDP(budget.epsilon, delta) if isinstance(budget, PureDP) else PureDP(budget.epsilon)
+    if chosen.selection is not None:
+        return ("declared keys (Categorical) would cost no delta and be returned for sure",)
     found = plan(chosen.query, chosen.table, budget=other, **bounds)
     ratio = _size(found, beta) / _size(chosen, beta)
-    kind = "Gaussian" if not isinstance(found.releases[0].mechanism, Laplace) else "Laplace"
-    if kind == ("Laplace" if isinstance(chosen.releases[0].mechanism, Laplace) else "Gaussian"):
+    kind = _kind(found)
+    if kind == _kind(chosen):
         return (f"budget={other} would choose {kind} noise too: the same error",)
     return (f"budget={other} would use {kind} noise: {ratio:.2f} times the error",)
 
 
+def _kind(chosen: Plan) -> str:
+    """The noise of a plan: that of its lane."""
+    return "Laplace" if chosen.price.epsilon is not None else "Gaussian"
+
+
 def _size(chosen: Plan, beta: float) -> float:
-    return math.sqrt(
-        sum(
-            (r.mechanism.accuracy(beta) / r.part.sensitivity(chosen.rows, chosen.groups)[0]) ** 2
-            for r in chosen.releases
-        )
-    )
+    total = 0.0
+    for release in chosen.releases:
+        part = release.part
+        change = chosen.rows if isinstance(part, Rank) else part.sensitivity(chosen.rows, chosen.groups)[0]
+        total += (release.mechanism.accuracy(beta) / change) ** 2
+    return math.sqrt(total)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from discreet.curator.answer import Answer
 from discreet.data.columns import Categorical
 from discreet.errors import UnsupportedError
-from discreet.queries.types import Coded, Numeric, Truth
+from discreet.queries.types import Coded, Free, Numeric, Truth
 
 if TYPE_CHECKING:
     import altair as alt
@@ -86,7 +86,7 @@ def _ordered(answer: Answer, name: str) -> bool:
             return True
         case Coded(column):
             return not isinstance(column, Categorical)
-        case Truth():
+        case Truth() | Free():
             return False
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from discreet.composition.filter import largest_rho
 from discreet.composition.price import Price, price
@@ -24,27 +25,32 @@ from discreet.data.table import Table
 from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.partition_selection import PartitionSelection
 from discreet.privacy.enclosure import root_bounds, root_up
 from discreet.privacy.event import ComposedEvent, Event
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
-from discreet.privacy.number import Number, exact, up
-from discreet.queries.compile import Grouping, Part, groupings, parts
+from discreet.privacy.number import Number, down, exact, up
+from discreet.queries.compile import Grouping, Part, Rank, free, groupings, parts
 from discreet.queries.expression import number
 from discreet.queries.query import Aggregate, Query
+from discreet.structured.quantile_bound import QuantileBound
+from discreet.structured.quantile_grid import GridQuantile
 
 MOST_ROWS = 1_000_000_000  # of one unit
 LEAST, MOST = Fraction(1, 10**30), Fraction(10**9)  # what a question may cost; beyond, floats of the forecast fail
 NUMBERS = 20_000_000  # the most integers one answer may hold
-PLANNER = 1  # part of every answer's key: a new way of planning is a new number
+BETA = 0.05  # how often the interval of a quantile may miss it
+ENDS = 0.35  # what an end of that interval weighs beside the quantile itself: each gets about half its share
+PLANNER = 2  # part of every answer's key: a new way of planning is a new number
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
     """One part with the mechanism that releases it."""
 
-    part: Part
-    mechanism: Laplace | Gaussian
+    part: Part | Rank
+    mechanism: Laplace | Gaussian | GridQuantile | QuantileBound
     share: Fraction  # of the budget
 
 
@@ -60,6 +66,7 @@ class Plan:
     releases: tuple[Release, ...]
     budget: Guarantee
     price: Price  # what is charged: the budget asked for, at least what the releases cost
+    selection: PartitionSelection | None = None  # which groups may be named, where their keys are not declared
 
     @property
     def cells(self) -> int:
@@ -69,7 +76,21 @@ class Plan:
     @property
     def event(self) -> Event:
         """What will run, for the accountant."""
-        return _event(self.releases)
+        return _event(self.releases, self.selection)
+
+    @property
+    def added(self) -> tuple[Part, ...]:
+        """What one pass adds up: the counts and sums that are released, and the units where groups are selected."""
+        found = [release.part for release in self.releases if isinstance(release.part, Part)]
+        if self.selection is not None and Part("units") not in found:
+            found.append(Part("units"))
+        return tuple(found)
+
+    @property
+    def ranked(self) -> tuple[Rank, ...]:
+        """What is counted on grids, one pass for each expression."""
+        ranks = [release.part for release in self.releases if isinstance(release.part, Rank)]
+        return tuple({rank.argument: rank for rank in ranks}.values())
 
     def of(self, aggregate: Aggregate) -> tuple[int, ...]:
         """Which releases an aggregate is computed from."""
@@ -88,27 +109,70 @@ def plan(
 ) -> Plan:
     """Plan a question for `epsilon` (pure mechanisms) or for a `budget` of any kind."""
     rows, groups = _bounds(table, rows_per_unit, groups_per_unit, grouped=bool(query.keys))
+    if query.source.most is not None:
+        rows = min(rows, query.source.most)
     keys = groupings(query)
-    needed: list[Part] = []
+    needed: list[Part | Rank] = []
     for aggregate in query.aggregates:
         needed += [part for part in parts(aggregate) if part not in needed]
     cells = math.prod(key.size for key in keys)
-    if cells * len(needed) > NUMBERS:
-        raise UnsupportedError(
-            f"an answer of {cells:,} groups with {len(needed)} sums and counts each is too large; at most"
-            f" {NUMBERS:,} numbers are released: ask for fewer columns, or bin with FLOOR(x / 10)"
-        )
+    _affordable(cells, needed)
     weights = [_weight(part, query.aggregates, rows, groups) for part in needed]
     spending = _spending(epsilon, budget)
+    task = _Task(tuple(needed), tuple(weights), rows, groups, cells)
+    if free(query):
+        return _with_private_keys(query, table, keys, spending, task)
     candidates = []
     if isinstance(spending, (PureDP, ApproxDP)):
-        releases = _laplace(needed, weights, exact(spending.epsilon), rows, groups)
+        releases = _laplace(task, exact(spending.epsilon))
         candidates.append((releases, price(_event(releases))))
     rho = _rho(spending)
     if rho is not None:
-        candidates.append((_gaussian(needed, weights, rho, rows, groups), Price(None, rho, Fraction(0))))
-    releases, cost = min(candidates, key=lambda found: _error(found[0], weights, rows, groups))
+        candidates.append((_gaussian(task, rho), Price(None, rho, Fraction(0))))
+    releases, cost = min(candidates, key=lambda found: _error(found[0], task))
     return Plan(query, table, rows, groups, keys, releases, spending, cost)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What has to be released, and what one unit can change in it."""
+
+    needed: tuple[Part | Rank, ...]
+    weights: tuple[float, ...]
+    rows: int
+    groups: int
+    cells: int
+
+
+def _affordable(cells: int, needed: list[Part | Rank]) -> None:
+    """Refuse answers too large to hold."""
+    numbers = cells * len(needed)
+    counted = max((cells * part.grid(cells)[0] for part in needed if isinstance(part, Rank)), default=0)
+    if max(numbers, counted) > NUMBERS:
+        raise UnsupportedError(
+            f"an answer of {cells:,} groups with {len(needed)} sums, counts and quantiles each is too large; at most"
+            f" {NUMBERS:,} numbers are released: ask for fewer columns, or bin with FLOOR(x / 10)"
+        )
+
+
+def _with_private_keys(
+    query: Query, table: Table, keys: tuple[Grouping, ...], spending: Guarantee, task: _Task
+) -> Plan:
+    """Groups are named by a selection that pays with a delta; counts and sums with Laplace noise beside it."""
+    names = " and ".join(map(str, free(query)))
+    if not isinstance(spending, ApproxDP) or not exact(spending.delta) > 0:
+        raise UnsupportedError(
+            f"the values of {names} are not declared, and to name them costs a delta: pass budget=ApproxDP(epsilon,"
+            " delta), or declare the keys as Categorical"
+        )
+    if any(isinstance(part, Rank) for part in task.needed):
+        raise UnsupportedError(f"MEDIAN, QUANTILE, MIN and MAX need declared group keys, and {names} has none")
+    groups = 1 if table.unit is None else min(task.groups, task.rows)
+    epsilon, share = exact(spending.epsilon), _shares([1.0, *task.weights], 1 / 3)[0]
+    selection = PartitionSelection(epsilon=share * epsilon, delta=spending.delta, groups_per_unit=groups)
+    releases = _laplace(task, (1 - share) * epsilon, of=1 - share)
+    cost = price(_event(releases, selection))
+    return Plan(query, table, task.rows, task.groups, keys, releases, spending, cost, selection)
 
 
 def _rho(spending: PureDP | ApproxDP | ZCDP) -> Fraction | None:
@@ -124,8 +188,10 @@ def _rho(spending: PureDP | ApproxDP | ZCDP) -> Fraction | None:
             return None
 
 
-def _event(releases: tuple[Release, ...]) -> Event:
+def _event(releases: tuple[Release, ...], selection: PartitionSelection | None = None) -> Event:
     events = tuple(release.mechanism.event() for release in releases)
+    if selection is not None:
+        events = (selection.event(), *events)
     return events[0] if len(events) == 1 else ComposedEvent(events=events)
 
 
@@ -170,20 +236,26 @@ def coefficients(aggregate: Aggregate) -> tuple[float, ...]:
     """How each part's error enters the aggregate's error times the count, at most."""
     if aggregate.function in ("count", "units", "sum"):
         return (1.0,)
+    if aggregate.function == "quantile":
+        return (1.0, ENDS, ENDS)
     assert aggregate.argument is not None
     known = number(aggregate.argument)
     half = max(1.0, (known.high - known.low) / 2)
     return (half, 1.0) if aggregate.function == "avg" else (half * half, 2 * half, 1.0)
 
 
-def _weight(part: Part, aggregates: tuple[Aggregate, ...], rows: int, groups: int) -> float:
+def _changes(part: Part | Rank, rows: int, groups: int) -> float:
+    """How far one unit moves a part: in l2 for sums and counts, in rows for a quantile."""
+    return float(rows) if isinstance(part, Rank) else math.sqrt(part.sensitivity(rows, groups)[1])
+
+
+def _weight(part: Part | Rank, aggregates: tuple[Aggregate, ...], rows: int, groups: int) -> float:
     """t_i of the module docstring."""
     total = 0.0
     for aggregate in aggregates:
         made_of = parts(aggregate)
         if part in made_of:
-            unit = math.sqrt(made_of[-1].sensitivity(rows, groups)[1])
-            own = math.sqrt(part.sensitivity(rows, groups)[1])
+            unit, own = _changes(made_of[-1], rows, groups), _changes(part, rows, groups)
             total += (coefficients(aggregate)[made_of.index(part)] * own / unit) ** 2
     return total
 
@@ -195,29 +267,45 @@ def _shares(weights: list[float], power: float) -> list[Fraction]:
     return [Fraction(value, sum(whole)) for value in whole]
 
 
-def _laplace(
-    needed: list[Part], weights: list[float], epsilon: Fraction, rows: int, groups: int
-) -> tuple[Release, ...]:
-    shares = _shares(weights, 1 / 3)
-    return tuple(
-        Release(part, Laplace(epsilon=share * epsilon, sensitivity=part.sensitivity(rows, groups)[0]), share)
-        for part, share in zip(needed, shares, strict=True)
-    )
-
-
-def _gaussian(needed: list[Part], weights: list[float], rho: Fraction, rows: int, groups: int) -> tuple[Release, ...]:
+def _laplace(task: _Task, epsilon: Fraction, *, of: Fraction = Fraction(1)) -> tuple[Release, ...]:
     releases = []
-    for part, share in zip(needed, _shares(weights, 1 / 2), strict=True):
-        square = Fraction(part.sensitivity(rows, groups)[1])
+    for part, share in zip(task.needed, _shares(list(task.weights), 1 / 3), strict=True):
+        if isinstance(part, Rank):
+            mechanism = _choice(part, task, share * epsilon, "permute_and_flip")
+        else:
+            change = part.sensitivity(task.rows, task.groups)[0]
+            mechanism = Laplace(epsilon=share * epsilon, sensitivity=change)
+        releases.append(Release(part, mechanism, share * of))
+    return tuple(releases)
+
+
+def _choice(
+    rank: Rank, task: _Task, epsilon: Fraction, method: Literal["permute_and_flip", "exponential"]
+) -> GridQuantile | QuantileBound:
+    """The mechanism that chooses a cell of a grid."""
+    public = {"size": rank.grid(task.cells)[0], "rows_per_unit": task.rows, "method": method}
+    if rank.end == "middle":
+        return GridQuantile(quantile=rank.level, epsilon=epsilon, **public)
+    return QuantileBound(quantile=rank.level, end=rank.end, epsilon=epsilon, beta=BETA / 2, **public)
+
+
+def _gaussian(task: _Task, rho: Fraction) -> tuple[Release, ...]:
+    releases = []
+    for part, share in zip(task.needed, _shares(list(task.weights), 1 / 2), strict=True):
+        if isinstance(part, Rank):  # the exponential mechanism is epsilon^2 / 8 - zCDP
+            epsilon = exact(down(root_bounds(8 * share * rho)[0]))
+            releases.append(Release(part, _choice(part, task, epsilon, "exponential"), share))
+            continue
+        square = Fraction(part.sensitivity(task.rows, task.groups)[1])
         sigma = up(root_bounds(square / (2 * share * rho))[1])  # rounded up: at most the share is spent
         releases.append(Release(part, Gaussian.with_sigma(sigma, sensitivity=root_up(square)), share))
     return tuple(releases)
 
 
-def _error(releases: tuple[Release, ...], weights: list[float], rows: int, groups: int) -> float:
+def _error(releases: tuple[Release, ...], task: _Task) -> float:
     """The sum of squared errors of the module docstring, at 95 % instead of one standard deviation."""
     total = 0.0
-    for release, weight in zip(releases, weights, strict=True):
-        own = math.sqrt(release.part.sensitivity(rows, groups)[1])
+    for release, weight in zip(releases, task.weights, strict=True):
+        own = _changes(release.part, task.rows, task.groups)
         total += weight * (release.mechanism.accuracy(0.05) / own) ** 2
     return total

@@ -70,6 +70,7 @@ class Aggregation:
     rows_per_unit: int
     groups_per_unit: int
     salt: int  # public; it decides which rows and groups of a unit are kept
+    texts: tuple[Expr, ...] = ()  # keys that nobody declared: a group is a combination of them and of the others
 
     def __post_init__(self) -> None:
         require(self.rows_per_unit >= 1, "rows_per_unit >= 1", rows_per_unit=self.rows_per_unit)
@@ -80,6 +81,30 @@ class Aggregation:
     def cells(self) -> int:
         """The number of groups."""
         return math.prod(key.size for key in self.keys)
+
+
+class SealedGroups:
+    """True integers of groups whose keys are private too: neither leaves except through a mechanism.
+
+    >>> import numpy as np
+    >>> SealedGroups([("Smith", 0)], np.array([[7]]))
+    SealedGroups()
+    """
+
+    __slots__ = ("_cells", "_groups")
+
+    def __init__(self, groups: list[tuple[str | int | None, ...]], cells: IntArray) -> None:
+        self._groups, self._cells = groups, cells
+
+    def through(self, release: Callable[[list[tuple[str | int | None, ...]], IntArray], Released]) -> Released:
+        """Hand groups (their texts and their number among the declared keys) and integers to a release mechanism."""
+        return release(self._groups, self._cells)
+
+    def __repr__(self) -> str:
+        return "SealedGroups()"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("sealed values cannot be copied or stored")
 
 
 def dtype(aggregation: Aggregation) -> type[np.int64] | type[object]:

@@ -327,7 +327,7 @@ def _moment(value: object, name: str) -> dt.datetime:
 
 @dataclass(frozen=True, slots=True)
 class Text(Column):
-    """Free text of at most `max_bytes` bytes; longer text is cut."""
+    """Free text of at most `max_bytes` bytes; longer text counts as missing."""
 
     name: ClassVar[str] = "text"
     max_bytes: int

@@ -5,6 +5,7 @@
     groups_per_unit   at most so many groups of one answer hold rows of one unit
     n                 the number of rows, only if it is public
     version           a new version for new data; what was spent stays spent
+    public            nobody's rows: a list of regions or prices, to be joined with private tables
 
 The two bounds are enforced, never trusted.
 """
@@ -41,6 +42,7 @@ class Table:
     n: int | None
     engine: Engine | None
     version: int
+    public: bool
 
     def __init__(
         self,
@@ -53,6 +55,7 @@ class Table:
         n: int | None = None,
         engine: Engine | None = None,
         version: int = 1,
+        public: bool = False,
     ) -> None:
         require(isinstance(domain, Domain), "a Domain", domain=type(domain).__name__)
         if unit is not None and not isinstance(domain[unit], (Identifier, Integer, Text)):
@@ -63,10 +66,11 @@ class Table:
             require(whole and value >= 1, f"an integer {name} >= 1", **{name: value})
         if unit is None:
             require(rows_per_unit == groups_per_unit == 1, "bounds of 1 where each row is a unit", **bounds)
+        require(not public or unit is None, "no unit for a public table", unit=unit)
         require(n is None or (type(n) is int and n >= 0), "an integer n >= 0", n=n)
         if isinstance(source, Path):
             source = str(source)
-        values = dict(source=source, domain=domain, unit=unit, n=n, engine=engine, **bounds)
+        values = dict(source=source, domain=domain, unit=unit, n=n, engine=engine, public=public, **bounds)
         for name, value in values.items():
             object.__setattr__(self, name, value)
 

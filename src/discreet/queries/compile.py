@@ -24,12 +24,14 @@ from discreet.data.table import Table
 from discreet.errors import UnsupportedError
 from discreet.queries.expression import Expression, number, numeric_code, predicate_code, tree
 from discreet.queries.query import Aggregate, Query
-from discreet.queries.types import Coded, Numeric, Truth
+from discreet.queries.types import Coded, Free, Numeric, Truth
 
 if TYPE_CHECKING:
     from sqlglot import Expr as Tree
 
 CELLS = 1_000_000  # the most group keys of one question
+GRID = 1 << 16  # cells of a grid for quantiles, over all groups
+FEWEST = 64  # but no fewer than these in a group
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +97,45 @@ class Part:
                 return f"sum of ({centred})^2" if self.power == 2 else f"sum of {centred}"
 
 
-def parts(aggregate: Aggregate) -> tuple[Part, ...]:
-    """What must be added up for an aggregate: the count first for averages, then the powers."""
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """A quantile, or an end of its interval, chosen from the counts of rows on a grid of the declared range."""
+
+    argument: Expression
+    level: Fraction
+    end: Literal["middle", "low", "high"] = "middle"
+
+    @property
+    def known(self) -> Numeric:
+        """The type of the argument."""
+        return number(self.argument)
+
+    def grid(self, cells: int) -> tuple[int, int]:
+        """How many cells the range is cut into in each of so many groups, and how many lattice points a cell has."""
+        points = self.known.high - self.known.low + 1
+        most = min(max(FEWEST, GRID // cells), points)
+        width = -(-points // most)
+        return -(-points // width), width
+
+    def key(self, cells: int) -> Key:
+        """The cell of a row; a missing value is in none."""
+        size, width = self.grid(cells)
+        code = f"({numeric_code(self.argument, self.known.step)}) - ({self.known.low})"
+        return Key(code=tree(code if width == 1 else f"({code}) // {width}"), size=size)
+
+    def __str__(self) -> str:
+        ends = {"middle": "", "low": "lower end of the ", "high": "upper end of the "}
+        return f"{ends[self.end]}quantile {float(self.level):g} of {self.argument}"
+
+
+def parts(aggregate: Aggregate) -> tuple[Part | Rank, ...]:
+    """What must be released for an aggregate: the count first for averages, then the powers."""
     argument = aggregate.argument
     match aggregate.function:
+        case "quantile":
+            assert argument is not None
+            assert aggregate.level is not None
+            return tuple(Rank(argument, aggregate.level, end) for end in ("middle", "low", "high"))
         case "units":
             return (Part("units"),)
         case "count":
@@ -145,6 +182,8 @@ class Grouping:
                 listed: list[Value] = [bool(code) for code in codes]
             case Coded(column):
                 listed = [column.decode(code) for code in codes]
+            case Free():
+                raise UnsupportedError(f"the values of {self.expression} are not declared")
             case Numeric(step=step):
                 whole = step.denominator == 1
                 listed = [code * int(step) if whole else float(code * step) for code in codes]
@@ -172,12 +211,21 @@ def _range(expression: Expression) -> tuple[int, int]:
             return column.codes
         case Numeric(low, high):
             return low, high
+        case Free():
+            raise UnsupportedError(f"the values of {expression} are not declared")
+
+
+def free(query: Query) -> tuple[Expression, ...]:
+    """The group keys whose values nobody declared."""
+    return tuple(key for key in query.keys if isinstance(key.type, Free))
 
 
 def groupings(query: Query) -> tuple[Grouping, ...]:
-    """The group keys of a question, refused where there are too many."""
+    """The declared group keys of a question, refused where there are too many."""
     found = []
     for key in query.keys:
+        if isinstance(key.type, Free):
+            continue
         low, high = _range(key)
         found.append(Grouping(key, high - low + 1 + key.type.nullable))
     cells = math.prod(grouping.size for grouping in found)
@@ -190,17 +238,50 @@ def groupings(query: Query) -> tuple[Grouping, ...]:
 
 
 def aggregation(query: Query, table: Table, needed: tuple[Part, ...], *, rows: int, groups: int) -> Aggregation:
-    """The pass that answers a question."""
-    where: Tree | None = None
-    if query.where is not None:
-        where = tree(predicate_code(query.where))
+    """The pass that adds up counts and sums."""
+    measures = tuple(part.measure() for part in needed)
+    keys = tuple(grouping.key() for grouping in groupings(query))
+    texts = tuple(key.tree() for key in free(query))
+    return _pass(query, table, keys, measures, rows=rows, groups=groups, texts=texts)
+
+
+def grid(query: Query, table: Table, rank: Rank, *, rows: int) -> Aggregation:
+    """The pass that counts rows on the grid of a quantile.
+
+    A unit's rows are bounded in total, over all groups and cells; how many groups they lie in does not matter.
+    """
+    found = groupings(query)
+    cells = math.prod(grouping.size for grouping in found)
+    keys = (*(grouping.key() for grouping in found), rank.key(cells))
+    return _pass(query, table, keys, (Measure(kind="rows"),), rows=rows, groups=rows)
+
+
+def _pass(
+    query: Query,
+    table: Table,
+    keys: tuple[Key, ...],
+    measures: tuple[Measure, ...],
+    *,
+    rows: int,
+    groups: int,
+    texts: tuple[Tree, ...] = (),
+) -> Aggregation:
+    where = None if query.where is None else tree(predicate_code(query.where))
+    read = _columns([where, *texts, *(key.code for key in keys), *(measure.value for measure in measures)])
     return Aggregation(
-        columns=tuple(name for name in table.domain if name in query.columns()),
+        columns=tuple(name for name in table.domain if name in read),
         where=where,
-        keys=tuple(grouping.key() for grouping in groupings(query)),
-        measures=tuple(part.measure() for part in needed),
+        keys=keys,
+        measures=measures,
         unit=table.unit,
         rows_per_unit=rows,
         groups_per_unit=groups,
         salt=table.salt,
+        texts=texts,
     )
+
+
+def _columns(trees: list[Tree | None]) -> set[str]:
+    from sqlglot import expressions as exp
+
+    return {column.name for made in trees if made is not None for column in made.find_all(exp.Column)}

@@ -21,9 +21,9 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
-from discreet.data.columns import MOST, Boolean, Categorical, Column, Date, Integer, Real, Timestamp
+from discreet.data.columns import MOST, Boolean, Categorical, Column, Date, Identifier, Integer, Real, Text, Timestamp
 from discreet.errors import DomainError, ParameterError, UnsupportedError
-from discreet.queries.types import Coded, Numeric, Truth, Type, common_step
+from discreet.queries.types import Coded, Free, Numeric, Truth, Type, common_step
 
 if TYPE_CHECKING:
     from sqlglot import Expr as Tree
@@ -66,7 +66,8 @@ def tree(code: str) -> Tree:
         made = sqlglot.parse_one(code, dialect="duckdb")
     except RecursionError:
         raise UnsupportedError("an expression is nested too deeply; ask in smaller steps") from None
-    if any(int(literal.name) >= 2 * MOST for literal in made.find_all(exp.Literal)):
+    numbers = (literal for literal in made.find_all(exp.Literal) if not literal.is_string)
+    if any(int(number.name) >= 2 * MOST for number in numbers):
         raise UnsupportedError("an expression needs a constant that does not fit 64 bits; use coarser constants")
     return made
 
@@ -123,7 +124,7 @@ def number(expression: Expression) -> Numeric:
             return known
         case Truth(nullable):
             return Numeric(0, 1, Fraction(1), nullable)
-        case Coded(column):
+        case Coded(column) | Free(column):
             raise UnsupportedError(f"{expression} is a {column.name}, not a number")
 
 
@@ -150,6 +151,12 @@ class Ref(Expression):
 
     name: str
     column: Column
+    table: str = ""  # the name its table goes by, where tables are joined
+
+    @property
+    def key(self) -> str:
+        """What the column is called in the rows that are read."""
+        return f"{self.table}.{self.name}" if self.table else self.name
 
     @property
     def type(self) -> Type:
@@ -161,21 +168,21 @@ class Ref(Expression):
                 return Truth(self.column.nullable)
             case Categorical() | Date() | Timestamp():
                 return Coded(self.column, self.column.nullable)
+            case Text() | Identifier():
+                return Free(self.column, self.column.nullable)
             case _:
-                raise UnsupportedError(
-                    f"column {self.name!r} is a {self.column.name}: it can name a unit in COUNT(DISTINCT {self.name})"
-                )
+                raise UnsupportedError(f"nothing can be computed of a {self.column.name}: column {self.name!r}")
 
     def code(self) -> str:
-        """The column of codes."""
-        return quoted(self.name)
+        """The column of codes, or of texts."""
+        return quoted(self.key)
 
     def columns(self) -> frozenset[str]:
         """Itself."""
-        return frozenset({self.name})
+        return frozenset({self.key})
 
     def __str__(self) -> str:
-        return self.name if _bare(self.name) else quoted(self.name)
+        return ".".join(name if _bare(name) else quoted(name) for name in (self.table, self.name) if name)
 
 
 @dataclass(frozen=True, slots=True)

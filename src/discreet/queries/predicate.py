@@ -1,15 +1,14 @@
-"""Predicates, CASE and parts of dates: the rest of the closed language."""
+"""Predicates, CASE, extremes, texts and parts of dates: the rest of the closed language."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar, Literal
 
-from discreet.data.columns import Categorical, Date
+from discreet.data.columns import Categorical
 from discreet.errors import UnsupportedError
 from discreet.queries.expression import Binary, Expression, Unary, number, numeric_code, predicate_code
-from discreet.queries.types import Coded, Numeric, Truth, Type, common_step
+from discreet.queries.types import Coded, Free, Truth, common_step
 
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
 
@@ -17,6 +16,10 @@ Operator = Literal["=", "<>", "<", "<=", ">", ">="]
 def same_scale(left: Expression, right: Expression) -> tuple[str, str]:
     """Codes of two values that can be compared: numbers in one step, or values of one column type."""
     a, b = left.type, right.type
+    if isinstance(a, Free) or isinstance(b, Free):
+        if not (isinstance(a, Free) and isinstance(b, Free)):
+            raise UnsupportedError(f"cannot compare {left} with {right}: they are not of one type")
+        return left.code(), right.code()
     if isinstance(a, Coded) or isinstance(b, Coded):
         if not (isinstance(a, Coded) and isinstance(b, Coded) and _alike(a, b)):
             raise UnsupportedError(f"cannot compare {left} with {right}: they are not of one type")
@@ -50,6 +53,8 @@ class Compare(Binary):
         ordered = self.operator not in ("=", "<>")
         if ordered and isinstance(self.left.type, Coded) and isinstance(self.left.type.column, Categorical):
             raise UnsupportedError(f"{self.left} is categorical and has no order; use = or IN")
+        if ordered and isinstance(self.left.type, Free):
+            raise UnsupportedError(f"{self.left} is a text and has no order; use =, IN or LIKE 'prefix%'")
 
     @property
     def type(self) -> Truth:
@@ -171,99 +176,3 @@ class Member(Expression):
 
     def __str__(self) -> str:
         return f"({self.inner} IN ({', '.join(map(str, self.options))}))"
-
-
-@dataclass(frozen=True, slots=True)
-class Case(Expression):
-    """CASE WHEN condition THEN value ... ELSE otherwise END; without ELSE it is NULL."""
-
-    branches: tuple[tuple[Expression, Expression], ...]
-    otherwise: Expression | None = None
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        """Conditions and values."""
-        ends = () if self.otherwise is None else (self.otherwise,)
-        return (*(part for branch in self.branches for part in branch), *ends)
-
-    def _values(self) -> tuple[Expression, ...]:
-        values = tuple(value for _, value in self.branches)
-        return values if self.otherwise is None else (*values, self.otherwise)
-
-    @property
-    def type(self) -> Type:
-        """The hull of its values' bounds, at their common step."""
-        known = [number(value) for value in self._values()]
-        step = known[0].step
-        for other in known[1:]:
-            step = common_step(step, other.step)
-        at = [one.at(step) for one in known]
-        nullable = self.otherwise is None or any(one.nullable for one in at)
-        return Numeric(min(one.low for one in at), max(one.high for one in at), step, nullable)
-
-    def code(self) -> str:
-        """Every value in the common step."""
-        step = self.type.step  # type: ignore[union-attr]
-        whens = " ".join(f"WHEN {predicate_code(c)} THEN {numeric_code(v, step)}" for c, v in self.branches)
-        ends = "" if self.otherwise is None else f" ELSE {numeric_code(self.otherwise, step)}"
-        return f"CASE {whens}{ends} END"
-
-    def __str__(self) -> str:
-        whens = " ".join(f"WHEN {condition} THEN {value}" for condition, value in self.branches)
-        ends = "" if self.otherwise is None else f" ELSE {self.otherwise}"
-        return f"CASE {whens}{ends} END"
-
-
-PARTS = ("year", "quarter", "month", "day", "dow")
-
-
-@dataclass(frozen=True, slots=True)
-class Part(Unary):
-    """EXTRACT(part FROM date), by integer arithmetic on days (Hinnant's civil calendar); dow 0 is Sunday."""
-
-    part: str
-    inner: Expression
-
-    def __post_init__(self) -> None:
-        known = self.inner.type
-        if not (isinstance(known, Coded) and isinstance(known.column, Date)):
-            raise UnsupportedError(f"EXTRACT needs a Date column, got {self.inner}")
-        if self.part not in PARTS:
-            raise UnsupportedError(f"EXTRACT knows {', '.join(PARTS)}, got {self.part}")
-        if known.column.low.year < 1:
-            raise UnsupportedError("EXTRACT needs dates after the year 0")
-
-    @property
-    def _column(self) -> Date:
-        known = self.inner.type
-        assert isinstance(known, Coded)
-        assert isinstance(known.column, Date)
-        return known.column
-
-    @property
-    def type(self) -> Numeric:
-        """The calendar's range; for years, the declared one."""
-        first, last = self._column.low.year, self._column.high.year
-        ranges = {"year": (first, last), "quarter": (1, 4), "month": (1, 12), "day": (1, 31), "dow": (0, 6)}
-        return Numeric(*ranges[self.part], Fraction(1), self.inner.type.nullable)
-
-    def code(self) -> str:
-        """Days since 0000-03-01, then eras of 146097 days; everything is nonnegative."""
-        day = f"({self.inner.code()} + 719468)"
-        if self.part == "dow":
-            return f"({day} + 3) % 7"
-        doe = f"({day} % 146097)"
-        yoe = f"(({doe} - {doe} // 1460 + {doe} // 36524 - {doe} // 146096) // 365)"
-        doy = f"({doe} - (365 * {yoe} + {yoe} // 4 - {yoe} // 100))"
-        mp = f"((5 * {doy} + 2) // 153)"
-        month = f"(({mp} + 2) % 12 + 1)"
-        if self.part == "day":
-            return f"{doy} - (153 * {mp} + 2) // 5 + 1"
-        if self.part == "month":
-            return month
-        if self.part == "quarter":
-            return f"({month} + 2) // 3"
-        return f"{yoe} + ({day} // 146097) * 400 + CASE WHEN {month} <= 2 THEN 1 ELSE 0 END"
-
-    def __str__(self) -> str:
-        return f"EXTRACT({self.part} FROM {self.inner})"

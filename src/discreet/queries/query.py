@@ -12,28 +12,33 @@ from typing import Literal
 from discreet.data.domain import missing
 from discreet.errors import DomainError, UnsupportedError, require
 from discreet.queries.expression import Expression, Number, number, predicate_code, quoted
+from discreet.queries.source import Source
 
-Function = Literal["count", "units", "sum", "avg", "variance", "stddev"]
+Function = Literal["count", "units", "sum", "avg", "variance", "stddev", "quantile"]
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """COUNT(*), COUNT(e), COUNT(DISTINCT unit), SUM(e), AVG(e), VARIANCE(e) or STDDEV(e)."""
+    """COUNT(*), COUNT(e), COUNT(DISTINCT unit), SUM(e), AVG(e), VARIANCE(e), STDDEV(e) or QUANTILE(e, level)."""
 
     function: Function
     argument: Expression | None = None
-    unit: str = ""
+    unit: str = ""  # as it is written
+    level: Fraction | None = None  # of a quantile
 
     def __post_init__(self) -> None:
-        if self.function in ("sum", "avg", "variance", "stddev"):
+        if self.function in ("sum", "avg", "variance", "stddev", "quantile"):
             if self.argument is None:
                 raise UnsupportedError(f"{self.function.upper()} needs an expression")
             number(self.argument)  # refuses what is not a number
 
     def __str__(self) -> str:
         if self.function == "units":
-            return f"COUNT(DISTINCT {quoted(self.unit)})"
+            return f"COUNT(DISTINCT {self.unit})"
+        if self.level is not None:
+            named = {Fraction(0): "MIN", Fraction(1, 2): "MEDIAN", Fraction(1): "MAX"}.get(self.level)
+            return f"{named}({self.argument})" if named else f"QUANTILE({self.argument}, {Number(self.level)})"
         return f"{self.function.upper()}({'*' if self.argument is None else self.argument})"
 
 
@@ -70,9 +75,10 @@ class Order:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Query:
-    """SELECT outputs FROM table WHERE where GROUP BY keys HAVING having ORDER BY order LIMIT limit."""
+    """SELECT outputs FROM source WHERE where GROUP BY keys HAVING having ORDER BY order LIMIT limit."""
 
-    table: str
+    source: Source
+    name: str  # what the source is called
     outputs: tuple[Output, ...]
     where: Expression | None = None
     keys: tuple[Expression, ...] = ()
@@ -93,6 +99,11 @@ class Query:
         require(self.limit is None or self.limit >= 0, "LIMIT >= 0", limit=self.limit)
 
     @property
+    def tables(self) -> tuple[str, ...]:
+        """The declared tables it reads, private and public, each once."""
+        return tuple(dict.fromkeys(name for name, _ in self.source.tables()))
+
+    @property
     def aggregates(self) -> tuple[Aggregate, ...]:
         """The aggregates, in the order of SELECT."""
         return tuple(output.value for output in self.outputs if isinstance(output.value, Aggregate))
@@ -108,7 +119,7 @@ class Query:
             f"{self.keys[output.value] if isinstance(output.value, int) else output.value} AS {quoted(output.name)}"
             for output in self.outputs
         ]
-        sql = f"SELECT {', '.join(shown)} FROM {quoted(self.table)}"
+        sql = f"SELECT {', '.join(shown)} FROM {self.source.clause(self.name)}"
         if self.where is not None:
             sql += f" WHERE {self.where}"
         if self.keys:

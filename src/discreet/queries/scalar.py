@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from discreet.data.columns import Categorical, Date, Timestamp
 from discreet.data.domain import missing
-from discreet.data.table import Table
 from discreet.errors import DomainError, UnsupportedError
+from discreet.queries.calendar import Part
+from discreet.queries.choice import Case, Extreme
 from discreet.queries.expression import Absolute, Add, Day, Expression, Floor, Multiply, Number, Ref, Word
-from discreet.queries.predicate import And, Case, Compare, IsNull, Member, Not, Operator, Or, Part
-from discreet.queries.types import Coded
+from discreet.queries.phrase import Phrase, Prefix
+from discreet.queries.predicate import And, Compare, IsNull, Member, Not, Operator, Or
+from discreet.queries.source import Joined, Source
+from discreet.queries.types import Coded, Free
 
 if TYPE_CHECKING:
     from sqlglot import expressions as exp
@@ -22,19 +25,21 @@ DEEPEST = 100
 HEAVIEST = 5_000  # nodes of everything compiled for a question, copies included
 LONGEST_NUMBER = 40  # digits
 MOST_ITEMS = 20  # of LEAST and GREATEST
+ONE = Number(Fraction(1))
 FLIPPED: dict[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 ALLOWED = (
-    "comparisons, BETWEEN, IN, IS NULL, AND, OR, NOT, CASE, COALESCE, LEAST, GREATEST, ABS, FLOOR, EXTRACT and"
-    " + - * with declared columns, / by a constant"
+    "comparisons, BETWEEN, IN, LIKE 'prefix%', IS NULL, AND, OR, NOT, CASE, COALESCE, LEAST, GREATEST, ABS, FLOOR,"
+    " WIDTH_BUCKET, EXTRACT and + - * with declared columns, / by a constant"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The table whose columns may be named, and the names it goes by."""
+    """The source whose columns may be named, and the name it goes by; `side`: as one side of a join."""
 
-    table: Table
-    names: frozenset[str]
+    source: Source
+    name: str
+    side: bool = False
     weights: dict[int, tuple[Expression, int]] = field(default_factory=dict, compare=False)  # by identity, kept alive
 
     def weigh(self, expression: Expression) -> int:
@@ -48,22 +53,61 @@ class Scope:
 
     def knows(self, name: str) -> bool:
         """Whether it has a column of this name, in any case."""
-        return name.lower() in {known.lower() for known in self.table.domain}
+        return any(ref.name.lower() == name.lower() for ref in self.columns)
+
+    @property
+    def columns(self) -> list[Ref]:
+        """Every column, under the name of its table where tables are joined."""
+        if isinstance(self.source, Joined):
+            split = [(key.partition("."), column) for key, column in self.source.columns.items()]
+            return [Ref(name, column, table) for (table, _, name), column in split]
+        table = self.name if self.side else ""
+        return [Ref(name, column, table) for name, column in self.source.columns.items()]
+
+    @property
+    def units(self) -> frozenset[str]:
+        """The keys of the columns that show the unit."""
+        own = self.side and not isinstance(self.source, Joined)
+        return frozenset(f"{self.name}.{unit}" if own else unit for unit in self.source.units)
+
+    def found(self, node: exp.Column) -> list[Ref]:
+        """The columns a node may mean, in any case."""
+        table, name = node.table.lower(), node.name.lower()
+        return [
+            ref for ref in self.columns if ref.name.lower() == name and table in ("", (ref.table or self.name).lower())
+        ]
+
+    def _only(self, node: exp.Column) -> Ref:
+        if node.args.get("db") or node.args.get("catalog"):
+            raise UnsupportedError(f"write the column as {node.name}, without schema or catalog")
+        found = self.found(node)
+        if len(found) > 1:
+            raise DomainError(f"{node.name!r} may be {' or '.join(map(str, found))}; say which")
+        if found:
+            return found[0]
+        tables = sorted({ref.table or self.name for ref in self.columns})
+        if node.table and node.table.lower() not in map(str.lower, tables):
+            raise DomainError(missing(node.table, tables, what="table"))
+        known = [ref.name for ref in self.columns if ref.key not in self.units]
+        raise DomainError(missing(node.name, known, what="column"))
+
+    def is_unit(self, node: exp.Expr) -> bool:
+        """Whether a node names the privacy unit."""
+        from sqlglot import expressions as exp
+
+        if type(node) is not exp.Column or type(node.this) is not exp.Identifier:
+            return False
+        found = self.found(node)
+        return bool(found) and all(ref.key in self.units for ref in found)
 
     def column(self, node: exp.Column) -> Ref:
         """The declared column a node names."""
-        if node.table and node.table.lower() not in self.names:
-            raise DomainError(missing(node.table, sorted(self.names), what="table"))
-        if node.args.get("db") or node.args.get("catalog"):
-            raise UnsupportedError(f"write the column as {node.name}, without schema or catalog")
-        for known in self.table.domain:
-            if known.lower() == node.name.lower():
-                if known == self.table.unit:
-                    raise UnsupportedError(f"the unit column {known!r} can only be used in COUNT(DISTINCT {known})")
-                return Ref(known, self.table.domain[known])
-        raise DomainError(
-            missing(node.name, [name for name in self.table.domain if name != self.table.unit], what="column")
-        )
+        if self.is_unit(node):
+            raise UnsupportedError(
+                f"the unit column {node.name!r} can only be used in COUNT(DISTINCT {node.name}), in joins, and in"
+                f" sub-queries that GROUP BY {node.name}"
+            )
+        return self._only(node)
 
 
 def _uses(expression: Expression) -> list[tuple[Expression, int]]:
@@ -75,6 +119,8 @@ def _uses(expression: Expression) -> list[tuple[Expression, int]]:
             return [(inner, len(options) * _twice(inner)), *((option, _twice(option)) for option in options)]
         case And() | Or() | Not() | IsNull():
             return [(part, 1) for part in expression.parts]
+        case Extreme(_, items):
+            return [(item, (2 * len(items) + 1) * _twice(item)) for item in items]
         case _:
             return [(part, _twice(part)) for part in expression.parts]
 
@@ -177,9 +223,18 @@ def _rebuilt(node: exp.Expr | None, scope: Scope, *, like: Expression | None, de
         case exp.And() | exp.Or():
             terms = tuple(again(term) for term in node.flatten())
             return And(terms) if type(node) is exp.And else Or(terms)
-        case exp.Case() | exp.If() | exp.Coalesce() | exp.Least() | exp.Greatest():
+        case exp.Case() | exp.If() | exp.Coalesce():
             return _choice(node, again)
-        case exp.Extract() | exp.Year() | exp.Quarter() | exp.Month() | exp.Day() | exp.DayOfWeek():
+        case exp.Least() | exp.Greatest():
+            items = tuple(again(item) for item in (node.this, *node.expressions))
+            if len(items) > MOST_ITEMS:
+                raise UnsupportedError(f"LEAST and GREATEST of at most {MOST_ITEMS} items, got {len(items)}")
+            return Extreme("LEAST" if type(node) is exp.Least else "GREATEST", items)
+        case exp.WidthBucket():
+            return _bucket(node, again)
+        case exp.Like() | exp.Escape() | exp.StartsWith():
+            return _prefix(node, again)
+        case exp.Extract() | exp.Year() | exp.Quarter() | exp.Month() | exp.Day() | exp.DayOfWeek() | exp.Hour():
             part = (
                 node.name
                 if type(node) is exp.Extract
@@ -226,8 +281,12 @@ def _typed(node: exp.Expr, like: Expression | None) -> Expression:
             return Word(value, column)
         case Coded(Date() | Timestamp() as column):
             return Day(inner.name, column)
+        case Free() if inner.is_string:
+            return Phrase(inner.name)
         case _:
-            raise UnsupportedError(f"the text {inner.name!r} can only be compared with a categorical column or a date")
+            raise UnsupportedError(
+                f"the text {inner.name!r} can only be compared with a text, a categorical column or a date"
+            )
 
 
 def _constant(node: exp.Expr) -> bool:
@@ -249,7 +308,7 @@ def _compare(node: exp.Binary, again) -> Compare:  # noqa: ANN001 - the recursio
 
 
 def _choice(node: exp.Expr, again) -> Case:  # noqa: ANN001 - the recursion of scalar()
-    """CASE, IF, COALESCE, LEAST and GREATEST, all as CASE."""
+    """CASE, IF and COALESCE, all as CASE."""
     from sqlglot import expressions as exp
 
     match node:
@@ -259,9 +318,6 @@ def _choice(node: exp.Expr, again) -> Case:  # noqa: ANN001 - the recursion of s
         case exp.Coalesce():
             items = [again(item) for item in (node.this, *node.expressions)]
             return Case(tuple((Not(IsNull(item)), item) for item in items[:-1]), items[-1])
-        case exp.Least() | exp.Greatest():
-            items = [again(item) for item in (node.this, *node.expressions)]
-            return _extreme(items, "<=" if type(node) is exp.Least else ">=")
         case _:
             operand = node.args.get("this")
             subject = None if operand is None else again(operand)
@@ -275,16 +331,55 @@ def _choice(node: exp.Expr, again) -> Case:  # noqa: ANN001 - the recursion of s
             return Case(tuple(branches), None if default is None or type(default) is exp.Null else again(default))
 
 
-def _extreme(items: list[Expression], operator: Literal["<=", ">="]) -> Case:
-    """The first item that beats all others, NULLs apart; if none of the earlier ones does, the last is it."""
-    if len(items) > MOST_ITEMS:
-        raise UnsupportedError(f"LEAST and GREATEST of at most {MOST_ITEMS} items, got {len(items)}")
-    branches = []
-    for i, item in enumerate(items[:-1]):
-        beats: list[Expression] = [Not(IsNull(item))] if item.type.nullable else []
-        for other in items[:i] + items[i + 1 :]:
-            turned = isinstance(item, Number) and not isinstance(other, Number)  # constants stand on the right
-            wins = Compare(FLIPPED[operator], other, item) if turned else Compare(operator, item, other)
-            beats.append(Or((IsNull(other), wins)) if other.type.nullable else wins)
-        branches.append((beats[0] if len(beats) == 1 else And(tuple(beats)), item))
-    return Case(tuple(branches) or ((Not(IsNull(items[0])), items[0]),), items[-1])
+def _bucket(node: exp.WidthBucket, again) -> Case:  # noqa: ANN001 - the recursion of scalar()
+    """WIDTH_BUCKET(x, low, high, n): 0 below low, n + 1 from high on, and n equal bins between."""
+    low, high, count = (literal(node.args.get(name)) for name in ("min_value", "max_value", "num_buckets"))
+    if low is None or high is None or count is None or count.denominator != 1 or not (low < high and count >= 1):
+        raise UnsupportedError("WIDTH_BUCKET(x, low, high, n) needs constants low < high and a whole n >= 1")
+    value = again(node.this)
+    scaled = Multiply(Add(value, Number(low), minus=True), Number(count / (high - low)))
+    inside = Add(Floor(Extreme("LEAST", (Extreme("GREATEST", (scaled, Number(Fraction(0)))), Number(count)))), ONE)
+    branches = (
+        (Compare("<", value, Number(low)), Number(Fraction(0))),
+        (Compare(">=", value, Number(high)), Number(count + 1)),
+        (Compare("<", value, Number(high)), inside),
+    )
+    return Case(branches, None) if value.type.nullable else Case(branches[:2], inside)
+
+
+def _prefix(node: exp.Expr, again) -> Expression:  # noqa: ANN001 - the recursion of scalar()
+    """LIKE 'abc%' and starts_with(x, 'abc'); of a categorical column, the categories that begin so."""
+    from sqlglot import expressions as exp
+
+    escape = ""
+    if type(node) is exp.Escape:
+        escape, node = node.expression.name, node.this
+    pattern = node.expression if type(node) in (exp.Like, exp.StartsWith) else None
+    if type(pattern) is not exp.Literal or not pattern.is_string:
+        raise UnsupportedError("LIKE needs a constant such as 'abc%'")
+    start = pattern.name if type(node) is exp.StartsWith else _start(pattern.name, escape)
+    inner = again(node.this)
+    match inner.type:
+        case Coded(Categorical() as column):
+            words = [Word(value, column) for value in column.values if str(value).startswith(start)]
+            return Member(inner, tuple(words)) if words else Compare("<>", inner, inner)
+        case Free():
+            return Prefix(inner, start)
+        case _:
+            raise UnsupportedError(f"LIKE needs a text or a categorical column, got {inner}")
+
+
+def _start(pattern: str, escape: str) -> str:
+    """The characters before the one %, which ends the pattern."""
+    found = ""
+    rest = iter(pattern)
+    for character in rest:
+        if escape and character == escape:
+            found += next(rest, "")
+        elif character == "%" and next(rest, None) is None:
+            return found
+        elif character in "%_":
+            break
+        else:
+            found += character
+    raise UnsupportedError(f"LIKE knows prefixes such as 'abc%', got {pattern!r}")

@@ -15,32 +15,25 @@ from discreet.data.domain import missing
 from discreet.data.table import Table
 from discreet.errors import DomainError, UnsupportedError
 from discreet.queries.expression import Expression
+from discreet.queries.from_clause import OUTER, Tables, allowed, source_of
 from discreet.queries.query import Aggregate, Having, Order, Output, Query
 from discreet.queries.scalar import HEAVIEST, Scope, literal, rational, scalar
+from discreet.queries.source import Named, unit_sql
 
 if TYPE_CHECKING:
     from sqlglot import expressions as exp
 
 LONGEST = 20_000  # characters
-CLAUSES = {"expressions", "from_", "from", "where", "group", "having", "order", "limit", "kind"}
-INSTEAD = {
-    "joins": "JOIN is not supported yet; ask each table",
-    "with_": "WITH is not supported; write one SELECT",
-    "distinct": "SELECT DISTINCT would list rows; GROUP BY the columns and COUNT(*)",
-    "windows": "window functions are not supported; GROUP BY instead",
-    "qualify": "QUALIFY is not supported; use HAVING",
-    "offset": "OFFSET is not supported; use LIMIT",
-    "sample": "sampling is not supported",
-}
 SAID = {
     "alias", "big_int", "default", "desc", "expression", "expressions", "false", "from", "from_", "group", "having",
     "high", "ifs", "ignore_nulls", "is_string", "limit", "low", "order", "quoted", "table", "this", "to", "true",
-    "where",
+    "where", "with_", "joins", "on", "side", "kind", "using", "min_value", "max_value", "num_buckets",
+    "quantile",
 }  # fmt: skip
 
 
 def parse(sql: str, schema: Mapping[str, Table]) -> Query:
-    """Read one SELECT over one declared table.
+    """Read one SELECT over declared tables.
 
     >>> from discreet.data import Domain, Identifier, Integer
     >>> domain = Domain({"patient": Identifier(), "age": Integer(0, 119)})
@@ -63,7 +56,7 @@ def parse(sql: str, schema: Mapping[str, Table]) -> Query:
         kind = type(statements[0]).__name__ if statements else "nothing"
         raise UnsupportedError(f"only one SELECT statement can be asked, got {kind}")
     try:
-        query = _select(statements[0], schema)
+        query = _select(statements[0], Tables.of(schema))
     except RecursionError:
         raise UnsupportedError("the expressions are nested too deeply") from None
     _nothing_ignored(statements[0])
@@ -79,14 +72,13 @@ def _nothing_ignored(statement: exp.Select) -> None:
                 raise UnsupportedError(f"{shown} is not supported in {node.sql(dialect='duckdb')[:80]}")
 
 
-def _select(node: exp.Select, schema: Mapping[str, Table]) -> Query:
-    for clause, value in node.args.items():
-        if value and clause not in CLAUSES:
-            name = clause.rstrip("_").upper()
-            raise UnsupportedError(INSTEAD.get(clause, f"{name} is not supported; allowed are SELECT, FROM, WHERE,"
-                                   " GROUP BY, HAVING, ORDER BY and LIMIT"))  # fmt: skip
-    name, alias = _table(node, schema)
-    scope = Scope(table=schema[name], names=frozenset({name.lower(), alias.lower()}))
+def _select(node: exp.Select, tables: Tables) -> Query:
+    allowed(node, OUTER)
+    source, alias = source_of(node, tables.inside(node))
+    name = source.name if isinstance(source, Named) else alias
+    if source.public:
+        raise UnsupportedError("a question about public tables alone; ask their engine, it costs nothing")
+    scope = Scope(source, alias)
     where = None if node.args.get("where") is None else scalar(node.args["where"].this, scope)
     aliases = {item.alias.lower(): item.this for item in node.expressions if item.alias}
     keys = _keys(node, scope, aliases)
@@ -95,7 +87,8 @@ def _select(node: exp.Select, schema: Mapping[str, Table]) -> Query:
     if sum(scope.weigh(expression) for expression in read if expression is not None) > HEAVIEST:
         raise UnsupportedError(f"a question that compiles to more than {HEAVIEST:,} nodes; ask for less at once")
     return Query(
-        table=name,
+        source=source,
+        name=name,
         outputs=outputs,
         where=where,
         keys=keys,
@@ -103,22 +96,6 @@ def _select(node: exp.Select, schema: Mapping[str, Table]) -> Query:
         order=_order(node, scope, outputs, keys),
         limit=_limit(node),
     )
-
-
-def _table(node: exp.Select, schema: Mapping[str, Table]) -> tuple[str, str]:
-    from sqlglot import expressions as exp
-
-    source = node.args.get("from_") or node.args.get("from")
-    table = None if source is None else source.this
-    if type(table) is not exp.Table or type(table.this) is not exp.Identifier:
-        raise UnsupportedError(f"FROM needs one declared table: {', '.join(schema)}")
-    extra = [key for key, value in table.args.items() if value and key not in ("this", "alias")]
-    if extra:
-        raise UnsupportedError(f"FROM needs a plain table name, got {table.sql(dialect='duckdb')}")
-    names = {known.lower(): known for known in schema}
-    if table.name.lower() not in names:
-        raise DomainError(missing(table.name, list(schema), what="table"))
-    return names[table.name.lower()], table.alias or table.name
 
 
 def _keys(node: exp.Select, scope: Scope, aliases: dict[str, exp.Expr]) -> tuple[Expression, ...]:
@@ -198,9 +175,12 @@ def aggregate(node: exp.Expr, scope: Scope) -> Aggregate | None:
         if type(node.this) is exp.Distinct:
             raise UnsupportedError(f"DISTINCT inside {functions[type(node)].upper()} is not supported")
         return Aggregate(functions[type(node)], scalar(node.this, scope))  # type: ignore[arg-type]
+    if (found := _quantile(node, scope)) is not None:
+        return found
     if isinstance(node, exp.AggFunc):
         raise UnsupportedError(
-            f"{node.sql_name()} is not supported; use COUNT, COUNT(DISTINCT unit), SUM, AVG, VARIANCE or STDDEV"
+            f"{node.sql_name()} is not supported; use COUNT, COUNT(DISTINCT unit), SUM, AVG, VARIANCE, STDDEV, MEDIAN,"
+            " QUANTILE, MIN or MAX"
         )
     if node.find(exp.AggFunc):
         raise UnsupportedError("arithmetic on aggregates is not supported; ask for each and combine the answers")
@@ -208,14 +188,35 @@ def aggregate(node: exp.Expr, scope: Scope) -> Aggregate | None:
 
 
 def _distinct(node: exp.Distinct, scope: Scope) -> Aggregate:
+    units = sorted(scope.source.units)
+    if len(node.expressions) != 1 or not scope.is_unit(node.expressions[0]):
+        wanted = f"the unit: COUNT(DISTINCT {units[0]})" if units else "the table's unit, and this table has none"
+        raise UnsupportedError(f"COUNT(DISTINCT ...) counts {wanted}")
+    return Aggregate("units", unit=unit_sql(scope.source))
+
+
+def _quantile(node: exp.Expr, scope: Scope) -> Aggregate | None:
+    """MEDIAN(x), QUANTILE(x, 0.9), PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x), MIN(x) and MAX(x)."""
     from sqlglot import expressions as exp
 
-    unit = scope.table.unit
-    only = node.expressions[0] if len(node.expressions) == 1 else None
-    if unit is None or type(only) is not exp.Column or only.name.lower() != unit.lower():
-        wanted = "the table's unit, and this table has none" if unit is None else f"the unit: COUNT(DISTINCT {unit})"
-        raise UnsupportedError(f"COUNT(DISTINCT ...) counts {wanted}")
-    return Aggregate("units", unit=unit)
+    if type(node) is exp.WithinGroup and type(node.this) in (exp.PercentileCont, exp.PercentileDisc):
+        ordered = node.expression.expressions
+        if len(ordered) != 1 or ordered[0].args.get("desc"):
+            raise UnsupportedError("WITHIN GROUP needs ORDER BY one expression, ascending")
+        argument, level = ordered[0].this, node.this.this
+    elif type(node) in (exp.PercentileCont, exp.PercentileDisc):
+        argument, level = node.this, node.expression
+    elif type(node) in (exp.Quantile, exp.ApproxQuantile):
+        argument, level = node.this, node.args.get("quantile")
+    elif type(node) in (exp.Median, exp.Min, exp.Max) and not node.args.get("expressions"):
+        fixed = {exp.Median: "0.5", exp.Min: "0", exp.Max: "1"}[type(node)]
+        argument, level = node.this, exp.Literal.number(fixed)
+    else:
+        return None
+    share = literal(level)
+    if share is None or not 0 <= share <= 1:
+        raise UnsupportedError("QUANTILE(x, q) needs a constant q between 0 and 1")
+    return Aggregate("quantile", scalar(argument, scope), level=share)
 
 
 def _having(node: exp.Select, scope: Scope, outputs: tuple[Output, ...]) -> tuple[Having, ...]:

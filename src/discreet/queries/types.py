@@ -10,7 +10,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.data.columns import MOST, Column
+from discreet.data.columns import MOST, Boolean, Column, Identifier, Integer, Real, Text
+from discreet.data.columns import column as make
 from discreet.errors import UnsupportedError
 
 
@@ -50,7 +51,32 @@ class Truth:
     nullable: bool
 
 
-Type = Numeric | Coded | Truth
+@dataclass(frozen=True, slots=True)
+class Free:
+    """A text whose values nobody declared, or NULL."""
+
+    column: Text | Identifier
+    nullable: bool
+
+
+Type = Numeric | Coded | Truth | Free
+
+
+def declared(known: Type) -> Column:
+    """The declaration of a column that holds values of a type.
+
+    >>> declared(Numeric(0, 9, Fraction(1, 2), nullable=False))
+    Real(low=0, high=4.5, step=Fraction(1, 2), nullable=False)
+    """
+    match known:
+        case Numeric(low, high, step, nullable):
+            if step == 1:
+                return Integer(low, high, nullable=nullable)
+            return Real(low * step, max(high, low + 1) * step, step=step, nullable=nullable)
+        case Truth(nullable):
+            return Boolean(nullable=nullable)
+        case Coded(column, nullable) | Free(column, nullable):
+            return column if column.nullable == nullable else make({**column.to_dict(), "nullable": nullable})
 
 
 def common_step(a: Fraction, b: Fraction) -> Fraction:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from discreet.data.aggregation import Aggregation, Sealed
+from discreet.data.aggregation import Aggregation, Sealed, SealedGroups
 
 if TYPE_CHECKING:
     from discreet.data.table import Table
@@ -21,6 +21,9 @@ class Engine(Protocol):
         """Refuse a source or column that is not there.  Only the schema is read, and nothing has been paid yet."""
         ...
 
-    def run(self, table: Table, aggregation: Aggregation) -> Sealed:
-        """The integers of every cell and measure: (cells, measures), cells in C order over the keys."""
+    def run(self, table: Table, aggregation: Aggregation) -> Sealed | SealedGroups:
+        """The integers of every cell and measure: (cells, measures), cells in C order over the keys.
+
+        Where the aggregation has texts: of every group that has a row.
+        """
         ...

@@ -52,6 +52,10 @@ class Dialect(Protocol):
         """The exact sum of integers, however many there are."""
         ...
 
+    def quotient(self, top: str, bottom: str) -> str:
+        """A nonnegative sum over a positive count, rounded down; NULL where the count is."""
+        ...
+
     def xor(self, left: str, right: str) -> str:
         """The exclusive or of two nonnegative BIGINTs."""
         ...
@@ -78,11 +82,11 @@ class Dialect(Protocol):
 
 
 def widened(tree: Expr) -> Expr:
-    """The tree with every constant cast to BIGINT, so that no constant can overflow 32 bits."""
+    """The tree with every number cast to BIGINT, so that none can overflow 32 bits; but for places in a text."""
     from sqlglot import expressions as exp
 
     def widen(node: Expr) -> Expr:
-        if isinstance(node, exp.Literal) and not node.is_string:
+        if isinstance(node, exp.Literal) and not node.is_string and not isinstance(node.parent, exp.Substring):
             return exp.cast(node, "BIGINT")
         return node
 
@@ -124,6 +128,9 @@ class DuckDBSQL:
     def total(self, value: str) -> str:
         return f"SUM(CAST({value} AS HUGEINT))"
 
+    def quotient(self, top: str, bottom: str) -> str:
+        return f"({top} // {bottom})"
+
     def xor(self, left: str, right: str) -> str:
         return f"xor({left}, {right})"
 
@@ -149,7 +156,8 @@ class DuckDBSQL:
         if physical == "UBIGINT":
             return f"CAST(CAST({raw} AS HUGEINT) - {1 << 63} AS BIGINT)", "BIGINT"
         if physical in codes.FLOATS:  # zero has two signs
-            return f"CASE WHEN {raw} = 0 THEN '0.0' WHEN NOT isnan({raw}) THEN CAST({raw} AS VARCHAR) END", "VARCHAR"
+            text = f"CAST(CAST({raw} AS DOUBLE) AS VARCHAR)"  # a FLOAT has no shortest text here
+            return f"CASE WHEN {raw} = 0 THEN '0.0' WHEN NOT isnan({raw}) THEN {text} END", "VARCHAR"
         sized = physical.startswith(("DECIMAL(", "ENUM(")) and physical.endswith(")")
         if physical not in _NAMES and not sized:
             raise no_name(name, physical)

@@ -8,27 +8,24 @@ every failure becomes one constant message; its kind goes to the operator's log 
 from __future__ import annotations
 
 import functools
-import logging
-import secrets
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from discreet.data.aggregation import Aggregation, Sealed, dtype
+from discreet.data.aggregation import Aggregation, Sealed, SealedGroups
 from discreet.data.domain import missing
 from discreet.data.engines import sources
+from discreet.data.engines.dialect import DUCKDB
 from discreet.data.engines.reference import Candidates, candidates, reference
+from discreet.data.engines.relations import needs, rows
+from discreet.data.engines.results import constant_faults, sealed
 from discreet.data.engines.semantics import verify
-from discreet.errors import DiscreetError, DomainError, require
+from discreet.data.relation import Relation
+from discreet.errors import DomainError, require
 
 if TYPE_CHECKING:
     import duckdb
 
-    from discreet.data.aggregation import IntArray
     from discreet.data.table import Table
-
-LOG = logging.getLogger("discreet.operator")
-Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,24 +53,26 @@ class DuckDB:
         with self._open() as connection:
             self._attach(connection, table, aggregation)
 
-    def run(self, table: Table, aggregation: Aggregation) -> Sealed:
+    def run(self, table: Table, aggregation: Aggregation) -> Sealed | SealedGroups:
         """Every cell and measure: (cells, measures), cells in C order over the keys, absent cells zero."""
         _checked(self)
         connection = self._open()
         try:
             rows = self._attach(connection, table, aggregation)
-            return Sealed(constant_faults(lambda: self._compute(connection, aggregation, rows)))
+            return constant_faults(lambda: self._compute(connection, aggregation, rows))
         finally:
             connection.close()
 
-    def _compute(self, connection: duckdb.DuckDBPyConnection, aggregation: Aggregation, rows: Candidates) -> IntArray:
+    def _compute(
+        self, connection: duckdb.DuckDBPyConnection, aggregation: Aggregation, rows: Candidates
+    ) -> Sealed | SealedGroups:
         """Where each row is a unit there is nothing to bound, and the SQL is as fast."""
-        if self.plain or rows.unit is None:
-            return by_reference(connection, aggregation, rows)
+        if self.plain or rows.unit is None or rows.texts:
+            return sealed(aggregation, connection.execute(reference(aggregation, rows)).fetchall())
         from discreet.data.engines.bounding import BATCH, aggregate
 
         batches = connection.sql(rows.sql).to_arrow_reader(BATCH)
-        return aggregate(batches, aggregation, rows, threads=self.threads)
+        return Sealed(aggregate(batches, aggregation, rows, threads=self.threads))
 
     def _open(self) -> duckdb.DuckDBPyConnection:
         import duckdb
@@ -94,40 +93,31 @@ class DuckDB:
 
     def _attach(self, connection: duckdb.DuckDBPyConnection, table: Table, aggregation: Aggregation) -> Candidates:
         """Attach the source and write the SQL of the candidate rows.  Only the schema is read."""
-        relation = sources.attach(connection, table.source)
-        physical = sources.columns(connection, relation)
-        for name in {*aggregation.columns, *([aggregation.unit] if aggregation.unit else [])}:
-            if name not in physical:
-                raise DomainError(missing(name, list(physical), what="column"))
-        return candidates(aggregation, domain=table.domain, source=relation, physical=physical)
+        relation = table.source
+        if not isinstance(relation, Relation):
+            (place,) = sources.attach(connection, [relation])
+            physical = _columns(
+                connection, place, {*aggregation.columns, *([aggregation.unit] if aggregation.unit else [])}
+            )
+            return candidates(aggregation, domain=table.domain, source=place, physical=physical)
+        relation = relation.pruned(aggregation.columns)
+        needed = needs(relation)
+        places = dict(zip(needed, sources.attach(connection, [one.source for one in needed]), strict=True))
+        found = {one: (place, _columns(connection, place, needed[one])) for one, place in places.items()}
+        made = rows(relation, found.__getitem__, DUCKDB)
+        return candidates(aggregation, domain=table.domain, source=made, physical={})
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, place: str, needed: set[str]) -> dict[str, str]:
+    """The physical types of a source; refused where a column is not there."""
+    physical = sources.columns(connection, place)
+    for name in sorted(needed):
+        if name not in physical:
+            raise DomainError(missing(name, list(physical), what="column"))
+    return physical
 
 
 @functools.cache
 def _checked(engine: DuckDB) -> None:
     """The self-test, once in a process for each setting."""
     engine.check()
-
-
-def constant_faults(work: Callable[[], Made]) -> Made:
-    """Run `work`; whatever goes wrong in it is told in one constant sentence, free of engine text."""
-    try:
-        return work()
-    except Exception as error:  # any exception may depend on private rows
-        mark = secrets.token_hex(4)
-        LOG.error("run %s failed: %s", mark, type(error).__name__)  # noqa: TRY400 - a traceback may hold values
-        LOG.debug("run %s: %s", mark, error)
-    raise DiscreetError(f"the run failed; see the operator log, reference {mark}")
-
-
-def by_reference(connection: duckdb.DuckDBPyConnection, aggregation: Aggregation, rows: Candidates) -> IntArray:
-    """By the SQL that defines the result."""
-    return _cells(aggregation, connection.execute(reference(aggregation, rows)).fetchall())
-
-
-def _cells(aggregation: Aggregation, groups: list[tuple[int, ...]]) -> IntArray:
-    import numpy as np
-
-    cells = np.zeros((aggregation.cells, len(aggregation.measures)), dtype=dtype(aggregation))
-    for group, *values in groups:
-        cells[group] = values
-    return cells

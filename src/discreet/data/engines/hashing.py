@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MASK = (1 << 32) - 1
 FIRST = 0x21F0AAAD
 SECOND = 0x735A2D97
-GROUPS, ROWS = 1, 2  # what is chosen
+GROUPS, ROWS, JOINED = 1, 2, 3  # what is chosen
 
 
 def mix(x: int) -> int:

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING
 from discreet.data.aggregation import Aggregation, Measure
 from discreet.data.engines import hashing
 from discreet.data.engines.dialect import DUCKDB, Dialect, UnitKind
+from discreet.data.engines.pruning import implied
+from discreet.data.engines.relations import UNIT, Rows
 
 if TYPE_CHECKING:
     from sqlglot import Expr
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidates:
-    """The SQL of the candidate rows: columns u (the unit, if any), g and one c<i> for each entry of `summed`.
+    """The SQL of the candidate rows: columns u (the unit, if any), g, the texts, and one c<i> for each of `summed`.
 
     A row with g = -1 is no candidate: it lacks its unit, a key or a column that is not nullable.
     """
@@ -39,25 +41,35 @@ class Candidates:
     sql: str
     unit: UnitKind | None  # the type of u
     summed: tuple[int, ...]  # positions of the measures that have a contribution column
+    texts: int = 0  # how many columns t<i> there are, for keys that nobody declared
 
 
 def candidates(
-    aggregation: Aggregation, *, domain: Domain, source: str, physical: Mapping[str, str], dialect: Dialect = DUCKDB
+    aggregation: Aggregation,
+    *,
+    domain: Domain,
+    source: str | Rows,
+    physical: Mapping[str, str],
+    dialect: Dialect = DUCKDB,
 ) -> Candidates:
     """The candidate rows, in layers of which none computes an expression twice.
 
-    `physical` gives the raw type of each column; `source` is a relation in the dialect's SQL.
+    `physical` gives the raw type of each column; `source` is a relation in the dialect's SQL, or rows coded already.
     """
     coded, kept = [], []
-    for name in aggregation.columns:
+    names, kind = _fresh(domain, aggregation, dialect), None
+    if isinstance(source, Rows):
+        coded, kind = [dialect.quoted(name) for name in aggregation.columns if name != aggregation.unit], source.unit
+        if kind is not None:
+            coded.append(f"{dialect.quoted(UNIT)} AS {names('u')}")
+    for name in () if isinstance(source, Rows) else aggregation.columns:
         if name == aggregation.unit and not _reads(aggregation, name):
             continue
         coded.append(f"{dialect.code(domain[name], name=name, physical=physical[name])} AS {dialect.quoted(name)}")
         is_key = any(_is(key.code, name) for key in aggregation.keys)  # a NULL key drops its row anyway
         if not domain[name].nullable and not is_key:
             kept.append(f"{dialect.quoted(name)} IS NOT NULL")
-    names, kind = _fresh(domain, aggregation, dialect), None
-    if aggregation.unit is not None:
+    if aggregation.unit is not None and not isinstance(source, Rows):
         made, kind = dialect.unit(aggregation.unit, physical=physical[aggregation.unit])
         coded.append(f"{made} AS {names('u')}")
         kept.append(f"{names('u')} IS NOT NULL")
@@ -69,14 +81,20 @@ def candidates(
         value = aggregation.measures[i].value
         assert value is not None
         values.append(f"{dialect.render(value)} AS {names(f'v{i}')}")
+    values += [f"{dialect.render(tree)} AS {names(f't{i}')}" for i, tree in enumerate(aggregation.texts)]
     values.append(f"{' AND '.join(kept) or 'true'} AS {names('kept')}")
     out = [] if kind is None else [f"{names('u')} AS u"]
     out.append(f"{_group(aggregation, names)} AS g")
+    out += [f"{names(f't{i}')} AS t{i}" for i in range(len(aggregation.texts))]
     out += [f"{contribution(aggregation.measures[i], names(f'v{i}'), dialect)} AS c{i}" for i in summed]
     where = "" if aggregation.where is None else f" WHERE {dialect.render(aggregation.where)}"
-    layers = f"SELECT {', '.join(coded) or '1 AS one'} FROM {source}"
+    below = dialect.layer(source.sql) if isinstance(source, Rows) else source
+    layers = f"SELECT {', '.join(coded) or '1 AS one'} FROM {below}"
+    if pruned := implied(aggregation.where, domain=domain, physical=physical, dialect=dialect):
+        layers = f"{layers} WHERE {' AND '.join(pruned)}"
     layers = f"SELECT {', '.join(values)} FROM {dialect.layer(layers)}{where}"
-    return Candidates(sql=f"SELECT {', '.join(out)} FROM {dialect.layer(layers)}", unit=kind, summed=summed)
+    sql = f"SELECT {', '.join(out)} FROM {dialect.layer(layers)}"
+    return Candidates(sql=sql, unit=kind, summed=summed, texts=len(aggregation.texts))
 
 
 def _group(aggregation: Aggregation, names: Callable[[str], str]) -> str:
@@ -94,7 +112,7 @@ def _reads(aggregation: Aggregation, name: str) -> bool:
     from sqlglot import expressions as exp
 
     trees = [aggregation.where, *(key.code for key in aggregation.keys)]
-    trees += [measure.value for measure in aggregation.measures]
+    trees += [measure.value for measure in aggregation.measures] + list(aggregation.texts)
     return any(column.name == name for tree in trees if tree is not None for column in tree.find_all(exp.Column))
 
 
@@ -150,19 +168,27 @@ def reference(aggregation: Aggregation, rows: Candidates, *, dialect: Dialect = 
             outputs.append(f"COUNT(DISTINCT u) AS m{i}")
         else:
             outputs.append(f"COUNT(*) AS m{i}")
-    columns = ([] if rows.unit is None else ["u"]) + ["g"]
+    groups = ["g", *(f"t{i}" for i in range(rows.texts))]
+    columns = ([] if rows.unit is None else ["u"]) + groups
     columns += [f"{clamped(aggregation.measures[i], f'c{i}')} AS c{i}" for i in rows.summed]
     present = f"SELECT {', '.join(columns)} FROM {dialect.layer(rows.sql)} WHERE g >= 0"
-    kept = present if rows.unit is None else _kept(aggregation, rows, present, dialect)
-    return f"SELECT {', '.join(['g', *outputs])} FROM {dialect.layer(kept)} GROUP BY g"
+    kept = present if rows.unit is None else kept_rows(aggregation, rows, present, dialect)
+    return f"SELECT {', '.join([*groups, *outputs])} FROM {dialect.layer(kept)} GROUP BY {', '.join(groups)}"
 
 
-def _kept(aggregation: Aggregation, rows: Candidates, layers: str, dialect: Dialect) -> str:
+def kept_rows(aggregation: Aggregation, rows: Candidates, layers: str, dialect: Dialect) -> str:
     """The rows that remain after bounding."""
     split = hashing.words_sql if rows.unit == "BIGINT" else hashing.text_words_sql
     layers = _layer(layers, dialect, **dict(zip(("w0", "w1"), split("u", dialect), strict=True)))
-    for name, purpose in (("hg", hashing.GROUPS), ("hr", hashing.ROWS)):
-        words = ["w0", "w1", "g"]
+    texts, names = [f"t{i}" for i in range(rows.texts)], ["g"]
+    for text in texts:  # a missing text is told from an empty one
+        first, second = hashing.text_words_sql(f"COALESCE({text}, '')", dialect)
+        missing = f"CASE WHEN {text} IS NULL THEN 1 ELSE 0 END"
+        layers = _layer(layers, dialect, **{f"n{text}": missing, f"x{text}": first, f"y{text}": second})
+        names += [f"n{text}", f"x{text}", f"y{text}"]
+    few = not texts and aggregation.cells <= aggregation.groups_per_unit  # no unit can be in too many groups
+    for name, purpose in (("hr", hashing.ROWS),) if few else (("hg", hashing.GROUPS), ("hr", hashing.ROWS)):
+        words = ["w0", "w1", *names]
         if name == "hr":
             words += [word for i in rows.summed for word in hashing.words_sql(f"CAST(c{i} AS BIGINT)", dialect)]
         last = str(hashing.start(aggregation.salt, purpose))
@@ -170,11 +196,13 @@ def _kept(aggregation: Aggregation, rows: Candidates, layers: str, dialect: Dial
             state_name = name if step == len(words) - 1 else f"{name}{step}"
             layers = _layer(layers, dialect, **{state_name: hashing.absorb_sql(last, word, dialect)})
             last = state_name
-    order = ", ".join(["hr", "g", *(f"c{i}" for i in rows.summed)])
+    group = ", ".join(["g", *(item for text in texts for item in (f"n{text}", text))])
+    order = ", ".join(["hr", group, *(f"c{i}" for i in rows.summed)])
     layer = dialect.layer
-    ranked = f"SELECT *, DENSE_RANK() OVER (PARTITION BY u ORDER BY hg, g) AS rg FROM {layer(layers)}"
-    chosen = f"SELECT * FROM {layer(ranked)} WHERE rg <= {aggregation.groups_per_unit}"
-    ordered = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY u ORDER BY {order}) AS rr FROM {layer(chosen)}"
+    if not few:
+        ranked = f"SELECT *, DENSE_RANK() OVER (PARTITION BY u ORDER BY hg, {group}) AS rg FROM {layer(layers)}"
+        layers = f"SELECT * FROM {layer(ranked)} WHERE rg <= {aggregation.groups_per_unit}"
+    ordered = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY u ORDER BY {order}) AS rr FROM {layer(layers)}"
     return f"SELECT * FROM {layer(ordered)} WHERE rr <= {aggregation.rows_per_unit}"
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from discreet.data.aggregation import Aggregation, dtype
+from discreet.data.aggregation import Aggregation, Sealed, SealedGroups, dtype
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -42,3 +42,15 @@ def cells(aggregation: Aggregation, groups: Iterable[Sequence[int]]) -> IntArray
     for group, *values in groups:
         made[group] = [int(value) for value in values]
     return made
+
+
+def sealed(aggregation: Aggregation, found: list[tuple[Any, ...]]) -> Sealed | SealedGroups:
+    """Rows (g, texts ..., measures ...) of the groups that are there, sealed."""
+    import numpy as np
+
+    texts = len(aggregation.texts)
+    if not texts:
+        return Sealed(cells(aggregation, found))
+    groups: list[tuple[str | int | None, ...]] = [(*row[1 : texts + 1], int(row[0])) for row in found]
+    values = np.array([[int(value) for value in row[texts + 1 :]] for row in found], dtype=dtype(aggregation))
+    return SealedGroups(groups, values.reshape(len(found), len(aggregation.measures)))

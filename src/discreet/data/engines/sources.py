@@ -1,11 +1,11 @@
-"""Where private rows are: open one source in DuckDB so that no other file can be reached.
+"""Where private rows are: open the sources of a question in DuckDB so that no other file can be reached.
 
     "visits.parquet", "part-*.parquet"   Parquet, one file or a pattern
     "visits.csv", "visits.csv.gz"        CSV with a header line; every field is text, nothing is inferred from rows
     "hospital.duckdb::visits"            a table of a DuckDB file, or the pair ("hospital.duckdb", "visits")
     Arrow, pandas, Polars                tables in memory
 
-Once the source is attached the connection loses access to everything outside it, and its settings are locked.
+Once they are attached the connection loses access to everything else, and its settings are locked.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import csv
 import glob
 import gzip
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,26 +26,28 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-RELATION = "discreet_source"
 
-
-def attach(connection: duckdb.DuckDBPyConnection, source: object) -> str:
-    """Attach a source, shut the rest of the world out, and return the relation to read from."""
-    paths: list[str] = []
-    if isinstance(source, tuple) and len(source) == 2:
-        relation = _database(connection, str(source[0]), str(source[1]))
-    elif isinstance(source, str) and "::" in source:
-        relation = _database(connection, *source.rsplit("::", 1))
-    elif isinstance(source, str):
-        relation, paths = _files(source)
-    else:
-        connection.register(RELATION, arrow(source))
-        relation = RELATION
+def attach(connection: duckdb.DuckDBPyConnection, sources: Sequence[object]) -> list[str]:
+    """Attach sources, shut the rest of the world out, and return the relations to read from."""
+    relations, paths = [], []
+    for number, source in enumerate(sources):
+        name = f"discreet_source_{number}"
+        if isinstance(source, tuple) and len(source) == 2:
+            relations.append(_database(connection, name, str(source[0]), str(source[1])))
+        elif isinstance(source, str) and "::" in source:
+            relations.append(_database(connection, name, *source.rsplit("::", 1)))
+        elif isinstance(source, str):
+            relation, found = _files(source)
+            relations.append(relation)
+            paths += found
+        else:
+            connection.register(name, arrow(source))
+            relations.append(name)
     if paths:
         connection.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-    return relation
+    return relations
 
 
 def columns(connection: duckdb.DuckDBPyConnection, relation: str) -> dict[str, str]:
@@ -52,11 +55,14 @@ def columns(connection: duckdb.DuckDBPyConnection, relation: str) -> dict[str, s
     return {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()}
 
 
-def _database(connection: duckdb.DuckDBPyConnection, path: str, table: str) -> str:
+def _database(connection: duckdb.DuckDBPyConnection, name: str, path: str, table: str) -> str:
     if not Path(path).is_file():
         raise DomainError(f"no file {path!r}")
-    connection.execute(f"ATTACH {literal(os.path.abspath(path))} AS discreet_file (TYPE duckdb, READ_ONLY)")
-    return f"discreet_file.{'.'.join(quoted(part) for part in table.split('.'))}"
+    place = os.path.abspath(path)
+    open_already = connection.execute("SELECT database_name FROM duckdb_databases() WHERE path = ?", [place]).fetchone()
+    if open_already is None:
+        connection.execute(f"ATTACH {literal(place)} AS {name} (TYPE duckdb, READ_ONLY)")
+    return f"{name if open_already is None else open_already[0]}.{'.'.join(quoted(part) for part in table.split('.'))}"
 
 
 def _files(source: str) -> tuple[str, list[str]]:
