@@ -11,6 +11,7 @@ What is proven, and from which assumptions: docs/theory/ledger.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +25,7 @@ from discreet.ledger.amount import read
 from discreet.ledger.book import Book
 from discreet.ledger.chain import FORMAT, Anchor, Entry, digest, link
 from discreet.ledger.request import Receipt, checked_name, now, receipt_of, replayed, requested, same_relation
+from discreet.ledger.turns import number
 from discreet.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:
@@ -123,7 +125,7 @@ class Ledger:
         self._cap(Account(self._only(unit), "analyst", checked_name("analyst", analyst)), cap)
 
     def top_up(self, unit: str, cap: Guarantee, *, reason: str) -> Entry:
-        """Raise the cap of a unit, or of its present period: from now on the larger one is what everybody was promised."""
+        """Raise the cap of a unit, or of its present period; from now on everybody was promised the larger one."""
         from discreet.ledger import steward
 
         return steward.top_up(self._store, cap, unit=unit, reason=reason)
@@ -213,6 +215,18 @@ class Ledger:
             transaction.append(entry, analyst=analyst, key=key)
             transaction.save(after, known=known)
         return receipt_of(entry)
+
+    @contextmanager
+    def turn(self, key: str, *, analyst: str | None = None) -> Iterator[None]:
+        """Be the only one who spends, draws and stores under an analyst's key; others wait, in any process.
+
+        >>> ledger = Ledger.open(":memory:")
+        >>> with ledger.turn("k1", analyst="ada"):
+        ...     ledger.recall("k1", analyst="ada")  # None: nobody has paid, and nobody is about to
+        >>> ledger.close()
+        """
+        with self._store.turns.turn(number(analyst, checked_name("key", key))):
+            yield
 
     def store(self, receipt: Receipt, answer: bytes) -> None:
         """Keep the answer that a receipt paid for, durably, before it is handed out."""

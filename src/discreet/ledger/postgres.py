@@ -19,9 +19,14 @@ from discreet.ledger import statements
 from discreet.ledger.schema import head
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import psycopg
 
-PATIENCE = 30  # seconds that a writer waits for another, and that another may hold the lock and do nothing
+    Connector = Callable[[], psycopg.Connection[tuple[object, ...]]]
+
+PATIENCE = 30  # seconds that a writer waits for another
+IDLE = 20  # seconds that a writer may hold the lock and do nothing; then the server undoes what it did
 SCHEMES = ("postgresql", "postgres", "postgresql+psycopg")
 READING: dict[str, object] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
@@ -31,7 +36,7 @@ _SETTINGS = text(
     "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
     " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true) AS synchronous_commit,"
     " set_config('lock_timeout', :patience, true) AS patience,"
-    " set_config('idle_in_transaction_session_timeout', :patience, true) AS idle,"
+    " set_config('idle_in_transaction_session_timeout', :idle, true) AS idle,"
     " current_setting('fsync') AS fsync,"
     " current_setting('full_page_writes') AS full_page_writes,"
     " current_setting('data_sync_retry') AS data_sync_retry,"
@@ -48,8 +53,8 @@ _TRIGGERS = (
 )
 
 
-def engine(target: str) -> Engine:
-    """An engine on a database, by any URL that PostgreSQL's own programs take."""
+def connector(target: str) -> Connector:
+    """What connects to a database, by any URL that PostgreSQL's own programs take."""
     try:
         from psycopg import Connection as Driver
         from psycopg import ProgrammingError
@@ -68,6 +73,11 @@ def engine(target: str) -> Engine:
     def connect() -> psycopg.Connection[tuple[object, ...]]:
         return Driver.connect(**options)  # type: ignore[arg-type]
 
+    return connect
+
+
+def engine(connect: Connector) -> Engine:
+    """An engine with one connection."""
     pool = {"poolclass": QueuePool, "pool_size": 1, "max_overflow": 0, "pool_pre_ping": True}
     return create_engine(
         "postgresql+psycopg://", creator=connect, hide_parameters=True, isolation_level="READ COMMITTED", **pool
@@ -76,13 +86,17 @@ def engine(target: str) -> Engine:
 
 def prepare(connection: Connection, *, testing: bool) -> None:
     """Make this transaction durable, or refuse it; and let it wait no longer than our patience."""
-    row = connection.execute(_SETTINGS, {"patience": f"{int(PATIENCE * 1000)}ms"}).one()
+    row = connection.execute(_SETTINGS, {"patience": _ms(PATIENCE), "idle": _ms(IDLE)}).one()
     for name, wanted in _DURABLE.items():
         found = getattr(row, name)
         if found != wanted and not testing:
             raise LedgerError(f"the server has {name} = {found}; the ledger would not be durable")
     if row.server_encoding != "UTF8":
         raise LedgerError(f"the database is encoded in {row.server_encoding}; a ledger needs UTF8")
+
+
+def _ms(seconds: float) -> str:
+    return f"{round(seconds * 1000)}ms"
 
 
 def lock(connection: Connection) -> None:

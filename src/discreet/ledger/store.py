@@ -30,6 +30,7 @@ from discreet.ledger import postgres, sqlite
 from discreet.ledger.chain import FORMAT, Anchor, Entry
 from discreet.ledger.schema import entries, head, metadata
 from discreet.ledger.transaction import Transaction, later
+from discreet.ledger.turns import InMemory, OnFile, OnServer, Turns
 
 
 class Dialect(Protocol):
@@ -62,8 +63,9 @@ def dialect(engine: Engine) -> Dialect:
 class Store:
     """A database, or nothing once it has failed."""
 
-    def __init__(self, engine: Engine, *, memory: bool = False) -> None:
+    def __init__(self, engine: Engine, turns: Turns, *, memory: bool = False) -> None:
         self._engine, self._memory = engine, memory
+        self.turns = turns
         self._dialect = dialect(engine)
         self._lock = threading.Lock()
         self._failure: str | None = None
@@ -134,6 +136,8 @@ class Store:
 
     def after_fork(self, *, child: bool) -> None:
         """A ledger in memory stays with the parent: two copies would pay twice from one budget."""
+        if child:
+            self.turns.forget()
         if child and self._memory:
             self._failure = "a ledger in memory does not survive a fork"
         self._lock.release()
@@ -180,7 +184,8 @@ def connect(target: str, *, create: bool, first: Entry) -> Store:
 def _connect(target: str, *, create: bool, first: Entry) -> Store:
     scheme, mark, rest = target.partition("://")
     if mark and scheme in postgres.SCHEMES:
-        return _on_server(postgres.engine(target), create=create, first=first)
+        connect = postgres.connector(target)
+        return _on_server(postgres.engine(connect), OnServer(connect), create=create, first=first)
     if mark and scheme != "sqlite":
         raise LedgerError(f"a ledger is a file, sqlite:// or postgresql://, not {scheme}://")
     place = (rest[1:] or ":memory:") if mark else target
@@ -188,17 +193,17 @@ def _connect(target: str, *, create: bool, first: Entry) -> Store:
         engine = sqlite.engine(None)
         with engine.begin() as connection:
             _fill(connection, first)
-        return _checked(Store(engine, memory=True))
+        return _checked(Store(engine, InMemory(), memory=True))
     path = Path(place).absolute()
     if not path.exists():
         if not create:
             raise LedgerError(f"there is no ledger at {path}")
         sqlite.make(path, lambda connection: _fill(connection, first))
     sqlite.private(path)
-    return _checked(Store(sqlite.engine(path)))
+    return _checked(Store(sqlite.engine(path), OnFile(path)))
 
 
-def _on_server(engine: Engine, *, create: bool, first: Entry) -> Store:
+def _on_server(engine: Engine, turns: Turns, *, create: bool, first: Entry) -> Store:
     """The ledger of a database, on its search path; of several processes that create it at once, one does."""
     try:
         with engine.begin() as connection:
@@ -214,7 +219,7 @@ def _on_server(engine: Engine, *, create: bool, first: Entry) -> Store:
     except BaseException:
         engine.dispose()
         raise
-    return _checked(Store(engine))
+    return _checked(Store(engine, turns))
 
 
 def _fill(connection: Connection, first: Entry) -> None:
