@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING
 from discreet.composition.price import price
 from discreet.curator.answer import Answer, from_bytes
 from discreet.curator.plan import PLANNER, Plan, added_or_removed, plan
+from discreet.curator.release import release
 from discreet.data.domain import missing
 from discreet.data.engines.base import Engine
 from discreet.data.table import Table
-from discreet.errors import DiscreetError, DomainError, ParameterError, require
+from discreet.errors import DiscreetError, DomainError, ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.ledger import Budget, Ledger, Receipt
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.number import Number
 from discreet.queries.builder import Builder
-from discreet.queries.compile import aggregation
+from discreet.queries.compile import aggregation, grid
 from discreet.queries.query import Query
 from discreet.queries.sql import parse
 
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from discreet.curator.clipping import ClippingBounds
     from discreet.curator.estimate import Noisy
     from discreet.curator.explain import Explanation
-    from discreet.data.aggregation import Aggregation, IntArray
+    from discreet.curator.release import Groups
+    from discreet.data.aggregation import Aggregation
 
 LOG = logging.getLogger("discreet.operator")
 
@@ -63,7 +65,7 @@ class Curator:
         self._engine = engine
         self._rng = rng
         self._ready: set[tuple[Table, tuple[str, ...]]] = set()
-        for unit in sorted({self._unit(name) for name in self.tables}):
+        for unit in self._units():
             self.ledger.register(unit=unit, cap=budget)
 
     @classmethod
@@ -77,6 +79,9 @@ class Curator:
         """What is protected: the people named by a column, or the rows of one table."""
         unit = self.tables[name].unit
         return f"row of {name}" if unit is None else unit
+
+    def _units(self) -> list[str]:
+        return sorted({self._unit(name) for name, table in self.tables.items() if not table.public})
 
     def query(self, question: str | Query | Builder) -> Query:
         """The question as a value.
@@ -92,7 +97,7 @@ class Curator:
             raise ParameterError(f"need SQL text, a Query or a Builder, got {type(question).__name__}")
         found = parse(str(question), self.tables)
         if found != question:
-            raise DomainError(f"the question is not about the declared columns of {question.table!r}")
+            raise DomainError("the question is not about the declared columns of the declared tables")
         return found
 
     def explain(
@@ -114,9 +119,7 @@ class Curator:
 
         bounds = {"rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
         query = self.query(question)
-        found = explain(
-            query, self.tables[query.table], epsilon=epsilon, budget=budget, error=error, beta=beta, **bounds
-        )
+        found = explain(query, query.source.table(), epsilon=epsilon, budget=budget, error=error, beta=beta, **bounds)
         _compiled(found.plan)  # what could not be asked is not explained either
         return found
 
@@ -143,35 +146,29 @@ class Curator:
         query = self.query(question)
         step = plan(
             query,
-            self.tables[query.table],
+            query.source.table(),
             epsilon=epsilon,
             budget=budget,
             rows_per_unit=rows_per_unit,
             groups_per_unit=groups_per_unit,
         )
-        pass_ = _compiled(step)
-        engine = self._engine_for(step.table)
-        self._make_ready(engine, step.table, pass_)  # a missing file or column is free
+        passes = _compiled(step)
+        engine = self._engine_for(step)
+        for pass_ in passes:  # a missing file or column is free
+            self._make_ready(engine, step.table, pass_)
         with self.ledger.turn(_key(step), analyst=analyst):  # who asks the same meanwhile gets the same answer
             receipt, stored = self._pay(step, analyst=analyst, fresh=fresh)
             if stored is not None:
                 return from_bytes(step, stored, receipt, beta=beta, whole_counts=whole_counts)
-            noisy = self._release(step, pass_, engine)
-            answer = Answer(step, noisy, receipt, beta, whole_counts)
+            noisy, groups = self._release(step, passes, engine)
+            answer = Answer(step, noisy, receipt, beta, whole_counts, groups)
             self.ledger.store(receipt, answer.to_bytes())
         return answer
 
-    def _release(self, step: Plan, pass_: Aggregation, engine: Engine) -> Noisy:
+    def _release(self, step: Plan, passes: list[Aggregation], engine: Engine) -> tuple[Noisy, Groups | None]:
         """Read and draw.  From here on a failure may depend on private rows: all of them say the same."""
-        import numpy as np
-
-        def draw(cells: IntArray) -> Noisy:  # the only draw, and the only way out of the seal
-            return [
-                np.asarray(release.mechanism(cells[:, i], rng=self._rng)) for i, release in enumerate(step.releases)
-            ]
-
         try:
-            return engine.run(step.table, pass_).through(draw)  # Sealed; the only read of private rows
+            return release(step, passes, lambda pass_: engine.run(step.table, pass_), rng=self._rng)
         except DiscreetError:
             raise
         except Exception as error:  # its text may quote a private value
@@ -181,16 +178,16 @@ class Curator:
 
     def _pay(self, step: Plan, *, analyst: str | None, fresh: bool) -> tuple[Receipt, bytes | None]:
         """Charge for a plan, or find the answer that was paid for before."""
-        name = step.query.table
         key = _key(step)
         item = step.event if price(step.event) == step.price else step.price
+        private = [name for name in step.query.tables if not self.tables[name].public]
         request = {
-            "unit": self._unit(name),
-            "tables": [name],
+            "unit": self._unit(private[0]),
+            "tables": private,
             "analyst": analyst,
             "query": str(step.query),
             "key": key,
-            "version": str(step.table.version),
+            "version": ", ".join(str(self.tables[name].version) for name in private),
             "secure": self._rng is None or self._rng.secure,
         }
         receipt = self.ledger.spend(item, fresh=fresh, **request)
@@ -201,9 +198,14 @@ class Curator:
             return receipt, stored
         return self.ledger.spend(item, fresh=True, **request), None  # paid once, but never stored: a new release
 
-    def _engine_for(self, table: Table) -> Engine:
-        if table.engine is not None:
-            return table.engine
+    def _engine_for(self, step: Plan) -> Engine:
+        """The engine of all tables of a question; tables of different engines never meet."""
+        engines = {id(table.engine): table.engine for _, table in step.query.source.tables()}
+        if len(engines) > 1:
+            raise UnsupportedError("the tables of one question must be on one engine")
+        (engine,) = engines.values()
+        if engine is not None:
+            return engine
         if self._engine is None:
             from discreet.data.engines.duckdb import DuckDB
 
@@ -216,12 +218,13 @@ class Curator:
         known = (table, pass_.columns)
         if known not in self._ready:
             engine.ready(table, pass_)
-            self._ready.add(known)
+            if table in self.tables.values():  # not what a question made of them
+                self._ready.add(known)
 
     @property
     def budget(self) -> Budget | dict[str, Budget]:
         """Caps, spent and remaining amounts in every lane: of the one unit, or by unit."""
-        units = sorted({self._unit(name) for name in self.tables})
+        units = self._units()
         found = {unit: self.ledger.budget(unit) for unit in units}
         return found[units[0]] if len(units) == 1 else found
 
@@ -270,10 +273,11 @@ class Curator:
         return f"Curator({', '.join(self.tables)})"
 
 
-def _compiled(step: Plan) -> Aggregation:
-    """The pass over the table that a plan needs."""
-    parts = tuple(release.part for release in step.releases)
-    return aggregation(step.query, step.table, parts, rows=step.rows, groups=step.groups)
+def _compiled(step: Plan) -> list[Aggregation]:
+    """The passes over the table that a plan needs: counts and sums together, and one for each grid."""
+    bounds = {"rows": step.rows, "groups": step.groups}
+    passes = [aggregation(step.query, step.table, step.added, **bounds)] if step.added else []
+    return passes + [grid(step.query, step.table, rank, rows=step.rows) for rank in step.ranked]
 
 
 def _key(step: Plan) -> str:
@@ -284,6 +288,7 @@ def _key(step: Plan) -> str:
         str(step.budget),
         [str(cost.epsilon), str(cost.rho), str(cost.delta)],
         [step.rows, step.groups],
-        [step.table.domain.to_dict(), step.table.unit, step.table.version, PLANNER],
+        [[name, table.domain.to_dict(), table.unit, table.version] for name, table in step.query.source.tables()],
+        PLANNER,
     ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
