@@ -27,7 +27,9 @@ from discreet.mechanisms import (
     OnLattice,
     PartitionSelection,
     PermuteAndFlip,
+    ProposeTestRelease,
     RandomizedResponse,
+    SmoothSensitivity,
     SparseVector,
     Staircase,
     Thresholded,
@@ -110,6 +112,16 @@ ADDITIVE = [
     TruncatedLaplace(epsilon=1, delta=1e-3, sensitivity=1),
 ]
 CENTS = Lattice("0.01")
+
+
+def first(pair):
+    return pair[0]
+
+
+def second(pair, smoothness=None):
+    return pair[1]
+
+
 SPARSE = SparseVector(epsilon=1, sensitivity=1, threshold=10, count=2)
 
 CASES = [
@@ -141,6 +153,22 @@ CASES = [
     *(
         Case(Thresholded(noise=noise, delta=1e-3), (0, 20, 5), bad_values=NOT_SCORES[1:])
         for noise in (ADDITIVE[0], *ADDITIVE[2:4])
+    ),
+    *(
+        Case(
+            SmoothSensitivity(query=first, smooth=second, epsilon=1, delta=delta, smoothness=0.05, noise=noise),
+            [5, 40],
+            bad_values=([math.nan, 1], [1, math.nan], [1, -1], [True, 1], [None, 1]),
+        )
+        for noise, delta in (("auto", 0), ("cauchy", 0), ("power", 0), ("laplace", 1e-6), ("gaussian", 1e-3))
+    ),
+    *(
+        Case(
+            ProposeTestRelease(query=first, distance=second, bound=bound, epsilon=1, delta=1e-6),
+            [5, 26 if bound else 13],
+            bad_values=([0.5, 1], [1, -1], [1, 0.5], [math.nan, 1], [True, 1], [None, 1], [1, -math.inf]),
+        )
+        for bound in (0, 3)
     ),
     Case(NumericSparse(above=SPARSE, answers=Laplace(epsilon=1, sensitivity=1)), (0, 20, 5), bad_values=NOT_SCORES[1:]),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,9 @@ from discreet.mechanisms import (
     OnLattice,
     PartitionSelection,
     PermuteAndFlip,
+    ProposeTestRelease,
     RandomizedResponse,
+    SmoothSensitivity,
     SparseVector,
     Staircase,
     Thresholded,
@@ -28,6 +31,7 @@ from discreet.mechanisms import (
 )
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.neighbours import AddRemove
+from discreet.privacy.number import exact
 
 
 @dataclass(frozen=True)
@@ -173,6 +177,42 @@ def thresholded(epsilon: float) -> Iterator[Case]:
         yield Case(named, ([0, named.cut], [1, named.cut - 1]), 0.0, 0.06, slow=True)
 
 
+def first(pair: tuple[int, int]) -> int:
+    return pair[0]
+
+
+def second(pair: tuple[int, int], smoothness: object = None) -> int:
+    return pair[1]
+
+
+def smooth_sensitivity(epsilon: float) -> Iterator[Case]:
+    """Value and sensitivity of two neighbours, at the ends of what smoothness allows."""
+    for noise, smoothness, delta, share in (
+        ("cauchy", 0.7 * epsilon, 0, 0.8),
+        ("lomax", 0.25 * epsilon, 0, 0.5),
+        ("power", 0.1 * epsilon, 0, 0.5),
+        ("laplace", 0.1 * epsilon, 0.01, 0.4),
+        ("gaussian", 0.05 * epsilon, 0.01, 0.2),
+    ):
+        mechanism = SmoothSensitivity(
+            query=first, smooth=second, epsilon=epsilon, delta=delta, smoothness=smoothness, noise=noise
+        )
+        wide = math.floor(1000 * math.exp(smoothness))
+        yield Case(mechanism, ((0, 1000), (1000, wide)), share if epsilon >= 0.5 else 0.0, delta)
+        yield Case(mechanism, ((0, wide), (1000, 1000)), 0.0, delta)
+        yield Case(mechanism, ((0, 1000), (1000, 1000)), 0.0, delta)
+
+
+def propose_test_release(epsilon: float) -> Iterator[Case]:
+    """Answer and distance of two neighbours: within the bound, or both at distance 0."""
+    for bound in (0, 2):
+        tested = ProposeTestRelease(query=first, distance=second, bound=bound, epsilon=epsilon, delta=0.01)
+        own = float(exact(tested.privacy().delta))
+        at = tested.threshold
+        yield Case(tested, ((0, at), (bound, at - 1)), 0.5 if epsilon >= 0.5 else 0.0, own)
+        yield Case(tested, ((0, 0), (1000, 0)), 0.0, own)
+
+
 CASES: dict[str, Callable[[float], Iterator[Case]]] = {
     "Laplace": laplace,
     "Exponential": selections(lambda **p: Exponential(sensitivity=1, **p)),
@@ -188,6 +228,8 @@ CASES: dict[str, Callable[[float], Iterator[Case]]] = {
     "BoundedLaplace": bounded_laplace,
     "TruncatedLaplace": truncated_laplace,
     "OnLattice": on_lattice,
+    "SmoothSensitivity": smooth_sensitivity,
+    "ProposeTestRelease": propose_test_release,
     "PartitionSelection": partition_selection,
     "Thresholded": thresholded,
 }

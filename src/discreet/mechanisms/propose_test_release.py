@@ -21,16 +21,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.hazmat.samplers import discrete_laplace
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.smooth_sensitivity import name_of
 from discreet.privacy.enclosure import exp_down, exp_up, log_down
 from discreet.privacy.event import ApproxEvent
 from discreet.privacy.guarantee import ApproxDP, Relation
 from discreet.privacy.number import Number, exact, up
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,7 @@ class Refused:
     """
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class ProposeTestRelease:
     """Release an integer with noise for `bound`, unless the data come too near to breaking it.
 
@@ -83,13 +88,22 @@ class ProposeTestRelease:
 
     def __call__(self, value: Any, *, rng: RandomSource | None = None) -> int | Refused:  # noqa: ANN401 - the query says
         """The private answer about a dataset, or `Refused()`."""
+        return self.releases(value, 1, rng=rng)[0]
+
+    def releases(self, value: Any, count: int, *, rng: RandomSource | None = None) -> npt.NDArray[np.object_]:  # noqa: ANN401
+        """`count` independent releases, for audits and pictures; as a release they would cost `count` times."""
+        import numpy as np
+
         answer, steps = _whole(self.query(value), "query"), self.distance(value)
         far = isinstance(steps, float) and steps == math.inf
         near = 0 if far else _whole(steps, "distance")
         require(near >= 0, "a distance >= 0", distance="a negative number")
-        test = int(discrete_laplace(1 / self.test_epsilon, rng=rng))
-        noisy = answer if self.noise is None else int(self.noise(answer, rng=rng))  # drawn even if it is refused
-        return noisy if far or near + test >= self.threshold else Refused()
+        tests = np.asarray(discrete_laplace(1 / self.test_epsilon, shape=(count,), rng=rng))
+        out = np.full(count, answer, dtype=object)
+        if self.noise is not None:  # drawn even for what is then refused: time tells nothing
+            out = np.asarray(self.noise(out, rng=rng))
+        out[(tests < self.threshold - near) & (not far)] = Refused()
+        return out
 
     @property
     def test_epsilon(self) -> Fraction:
@@ -127,6 +141,11 @@ class ProposeTestRelease:
         """What ran, for the accountant."""
         cost = self.privacy()
         return ApproxEvent(epsilon=cost.epsilon, delta=cost.delta)
+
+    def __repr__(self) -> str:
+        functions = f"query={name_of(self.query)}, distance={name_of(self.distance)}"
+        budget = f"epsilon={self.epsilon!r}, delta={self.delta!r}"
+        return f"ProposeTestRelease({functions}, bound={self.bound!r}, {budget})"
 
 
 def _pass(epsilon: Fraction, threshold: int) -> Fraction:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 NAMES = ("auto", "cauchy", "lomax", "power", "laplace", "gaussian")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class SmoothSensitivity:
     """Release a number with noise scaled to a smooth bound on how far one row can move it.
 
@@ -120,6 +120,16 @@ class SmoothSensitivity:
                 return PureEvent(epsilon=epsilon)
             case ApproxDP(epsilon=epsilon, delta=delta):
                 return ApproxEvent(epsilon=epsilon, delta=delta)
+
+    def __repr__(self) -> str:
+        functions = f"query={name_of(self.query)}, smooth={name_of(self.smooth)}"
+        budget = f"epsilon={self.epsilon!r}, delta={self.delta!r}, smoothness={self.smoothness!r}"
+        return f"SmoothSensitivity({functions}, {budget}, noise={self.noise!r})"
+
+
+def name_of(function: Callable[..., object]) -> str:
+    """How a function is called, without the address that Python prints."""
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def brute_force_smooth(

@@ -22,6 +22,7 @@ from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.hazmat.samplers import uniform_below
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.smooth_sensitivity import name_of
 from discreet.privacy.event import ApproxEvent, Event, PureEvent
 from discreet.privacy.guarantee import ApproxDP, Guarantee, PureDP, Relation
 from discreet.privacy.neighbours import AddRemove, NullRow, Replace
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class SampleAndAggregate:
     """A private estimate of `statistic`, from its values on `blocks` random parts of the data.
 
@@ -119,3 +120,9 @@ class SampleAndAggregate:
                 return ApproxEvent(epsilon=epsilon, delta=delta)
             case cost:
                 return PureEvent(epsilon=cost.epsilon)  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return (
+            f"SampleAndAggregate(statistic={name_of(self.statistic)}, blocks={self.blocks},"
+            f" aggregate={self.aggregate!r}, fallback={self.fallback!r})"
+        )
