@@ -8,7 +8,7 @@ PEERS := .venv/.peers
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format acceptance bench docs reference lock clean
+.PHONY: help setup demo test check services format acceptance bench docs reference lock clean
 
 help:  ## List the targets.
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -32,7 +32,10 @@ check: $(READY)  ## The checks that run no test: format, lint, types, layers, sp
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
-test: check  ## Everything that must hold before a change is merged.
+services: $(READY)  ## The programs the tests talk to: PostgreSQL, Java for Spark, strace.
+	@bash scripts/services.sh
+
+test: check services  ## Everything that must hold before a change is merged.
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 	$(BIN)/mkdocs build --strict --quiet
 
@@ -40,7 +43,7 @@ format: $(READY)  ## Format the source and mend what ruff can mend.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-acceptance: $(READY)  ## The long checks at full counts, with a table (hours), and the timing of the samplers.
+acceptance: services  ## The long checks at full counts, with a table (hours), and the timing of the samplers.
 	DISCREET_ACCEPTANCE=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
 	$(BIN)/python -m benchmarks.sampler_timing
 

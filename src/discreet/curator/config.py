@@ -15,6 +15,10 @@
     [tables.visits.columns]
     age = { type = "integer", low = 0, high = 119 }
 
+    [tables.regions]
+    source = "postgresql:///hospital#regions"
+    public = true             # nobody's rows, to be joined with private tables
+
 Paths are relative to the file.  A bound left blank ("") is refused until somebody who knows fills it in:
 bounds are never read off the data.
 """
@@ -36,7 +40,7 @@ from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 if TYPE_CHECKING:
     from discreet.curator.curator import Curator
 
-_TABLE = {"source", "unit", "rows_per_unit", "groups_per_unit", "n", "version", "columns"}
+_TABLE = {"source", "unit", "rows_per_unit", "groups_per_unit", "n", "version", "public", "columns"}
 
 
 def load(path: str | Path, *, verify: bool = True) -> Curator:
@@ -96,7 +100,7 @@ def _table(name: str, entry: Mapping[str, object], folder: Path) -> Table:
     domain = declaration(name, entry["columns"])
     source = str(entry["source"])
     where = source if Path(source).is_absolute() or "://" in source else str(folder / source)
-    rest = {key: entry[key] for key in ("rows_per_unit", "groups_per_unit", "n", "version") if key in entry}
+    rest = {key: entry[key] for key in ("rows_per_unit", "groups_per_unit", "n", "version", "public") if key in entry}
     unit = entry.get("unit")
     return Table(where, domain=domain, unit=None if unit is None else str(unit), **rest)  # type: ignore[arg-type]
 
