@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from discreet.data.aggregation import Aggregation, Sealed
+from discreet.data.aggregation import Aggregation, Sealed, SealedGroups
 from discreet.data.engines import postgres_semantics
 from discreet.data.engines.postgres_sql import POSTGRES
 from discreet.data.engines.postgres_tables import Place, columns, place
 from discreet.data.engines.reference import candidates, reference
 from discreet.data.engines.relations import needs, rows
-from discreet.data.engines.results import cells, constant_faults, logged
+from discreet.data.engines.results import constant_faults, logged, sealed
 from discreet.data.engines.semantics import hold
 from discreet.data.relation import Relation
 from discreet.errors import DiscreetError, DomainError, UnsupportedError, require
@@ -79,8 +79,11 @@ class Postgres:
                 pass
 
     def ready(self, table: Table, aggregation: Aggregation) -> None:
-        """Refuse a table or column that is not there; only the catalogue is read."""
-        self.sql(table, aggregation)
+        """Refuse a table or column that is not there, or a statement the server does not take; no row is read."""
+        url, places = self._places(table, aggregation)
+        with self._open(url) as connection:
+            statement = _statement(connection, table, aggregation, places)
+            _reached(lambda: connection.execute(f"PREPARE discreet AS {statement}".encode()))
 
     def sql(self, table: Table, aggregation: Aggregation) -> str:
         """The statement that is run; made from public facts and the catalogue."""
@@ -88,15 +91,15 @@ class Postgres:
         with self._open(url) as connection:
             return _statement(connection, table, aggregation, places)
 
-    def run(self, table: Table, aggregation: Aggregation) -> Sealed:
+    def run(self, table: Table, aggregation: Aggregation) -> Sealed | SealedGroups:
         """Every cell and measure: (cells, measures), cells in C order over the keys, absent cells zero."""
         url, places = self._places(table, aggregation)
         with self._open(url) as connection:
             statement = _statement(connection, table, aggregation, places).encode()
 
-            def compute() -> Sealed:
+            def compute() -> Sealed | SealedGroups:
                 with connection.transaction():
-                    return Sealed(cells(aggregation, connection.execute(statement).fetchall()))
+                    return sealed(aggregation, connection.execute(statement).fetchall())
 
             return constant_faults(compute)
 
@@ -183,4 +186,7 @@ def _statement(
     else:
         source, physical = found[table]
     made = candidates(aggregation, domain=table.domain, source=source, physical=physical, dialect=POSTGRES)
-    return reference(aggregation, made, dialect=POSTGRES)
+    statement = reference(aggregation, made, dialect=POSTGRES)
+    if "\x00" in statement:
+        raise UnsupportedError("PostgreSQL's text has no NUL character, so that nothing can be compared with one")
+    return statement
