@@ -162,8 +162,9 @@ class Answer:
         """What may be published with the numbers."""
         from discreet._version import __version__
 
-        table, query = self.plan.table, self.plan.query
-        unit = "row" if table.unit is None else f"{table.unit} (at most {self.plan.rows} rows each)"
+        query = self.plan.query
+        owner = query.source.owner
+        unit = "row" if owner is None else f"{owner} (at most {self.plan.rows} rows each)"
         chosen = {type(release.mechanism).__name__ for release in self.plan.releases}
         noise = [f"discrete {kind} noise" for kind in sorted(chosen & {"Laplace", "Gaussian"})]
         noise += ["private selection of ranks"] if chosen - {"Laplace", "Gaussian"} else []

@@ -103,7 +103,9 @@ def clipping_bounds(
         groups_per_unit=question.table.rows_per_unit,  # rows are what is counted: all kept ones, in any bins
     )
     noisy = [int(cell) for cell in answer.noisy[0]][: len(starts)]  # NULL, the last key, is empty
-    alpha = reach(answer.plan.releases[0].mechanism, bins=len(starts), beta=beta)
+    mechanism = answer.plan.releases[0].mechanism
+    assert isinstance(mechanism, (Laplace, Gaussian))
+    alpha = reach(mechanism, bins=len(starts), beta=beta)
     first, last = inside(noisy, quantiles=shares, alpha=alpha)
     low, high = starts[first], [*starts, declared.codes[1]][last + 1]
     low -= low == high  # the last bin may hold a single value

@@ -8,7 +8,8 @@ import logging
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from discreet.composition.price import price
 from discreet.curator.answer import Answer, from_bytes
@@ -16,6 +17,7 @@ from discreet.curator.plan import PLANNER, Plan, added_or_removed, plan
 from discreet.curator.release import release
 from discreet.data.domain import missing
 from discreet.data.engines.base import Engine
+from discreet.data.engines.choose import engine_for
 from discreet.data.table import Table
 from discreet.errors import DiscreetError, DomainError, ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
@@ -200,18 +202,10 @@ class Curator:
 
     def _engine_for(self, step: Plan) -> Engine:
         """The engine of all tables of a question; tables of different engines never meet."""
-        engines = {id(table.engine): table.engine for _, table in step.query.source.tables()}
-        if len(engines) > 1:
+        found = [table.engine or self._engine or engine_for(table.source) for _, table in step.query.source.tables()]
+        if any(engine != found[0] for engine in found):
             raise UnsupportedError("the tables of one question must be on one engine")
-        (engine,) = engines.values()
-        if engine is not None:
-            return engine
-        if self._engine is None:
-            from discreet.data.engines.duckdb import DuckDB
-
-            self._engine = DuckDB()
-            self._engine.check()
-        return self._engine
+        return found[0]
 
     def _make_ready(self, engine: Engine, table: Table, pass_: Aggregation) -> None:
         """Let the engine look at the schema, once for each set of columns."""
@@ -268,6 +262,18 @@ class Curator:
         if table not in self.tables:
             raise DomainError(missing(table, list(self.tables), what="table"))
         return mock(self.tables[table], rows, seed=seed)
+
+    def close(self) -> None:
+        """Close the ledger."""
+        self.ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def __repr__(self) -> str:
         return f"Curator({', '.join(self.tables)})"

@@ -256,12 +256,14 @@ def _why(part: Part, chosen: Plan) -> str:
 
 
 def _removed(chosen: Plan) -> tuple[str, ...]:
-    table, found = chosen.table, []
-    if table.unit is not None:
-        found.append(f"rows of one {table.unit} beyond {chosen.rows}")
+    table, found = chosen.table, list(chosen.query.source.removed())
+    owner = chosen.query.source.owner
+    if owner is not None:
+        if chosen.query.source.most is None or chosen.rows < chosen.query.source.most:
+            found.append(f"rows of one {owner} beyond {chosen.rows}")
         if chosen.query.keys:
-            found.append(f"groups of one {table.unit} beyond {chosen.groups}")
-        found.append(f"rows without {table.unit}")
+            found.append(f"groups of one {owner} beyond {chosen.groups}")
+        found.append(f"rows without {owner}")
     read = sorted(chosen.query.columns())
     strict = [name for name in read if not table.domain[name].nullable]
     if strict:

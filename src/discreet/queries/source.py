@@ -73,6 +73,10 @@ class Source:
         """The declared tables in it, private and public."""
         raise NotImplementedError
 
+    def removed(self) -> Iterator[str]:
+        """What bounding takes away before the question itself is asked, in words."""
+        return iter(())
+
     def relation(self) -> relation.Relation:
         """The rows, for an engine."""
         raise NotImplementedError
@@ -173,6 +177,10 @@ class Inner(Source):
     def tables(self) -> Iterator[tuple[str, Table]]:
         """The same."""
         return self.source.tables()
+
+    def removed(self) -> Iterator[str]:
+        """The same."""
+        return self.source.removed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +323,13 @@ class Grouped(Inner):
         """No more than there can be."""
         return self.source.rows if self.most is None else min(self.source.rows, self.most)
 
+    def removed(self) -> Iterator[str]:
+        """What is more than so many rows could give."""
+        yield from self.source.removed()
+        for name, value in self.made:
+            if isinstance(value, OfUnit) and value.function in ("count", "sum"):
+                yield f"what {name} = {value} of one {self.owner} has beyond that of {value.rows} rows"
+
     def relation(self) -> relation.Relation:
         """Keys and arguments row by row, one row a unit, and the names that were chosen."""
         keys = [(f"k{i}", key) for i, key in enumerate(self.keys)]
@@ -402,6 +417,13 @@ class Joined(Source):
         """Left, then right."""
         yield from self.left.tables()
         yield from self.right.tables()
+
+    def removed(self) -> Iterator[str]:
+        """Rows of a unit beyond what its side of the join may have."""
+        for name, source in self._sides:
+            yield from source.removed()
+            if self.right.owner is not None and source.most is None:
+                yield f"rows of one {self.owner} beyond {source.rows} in {name or 'the left side'}, before the join"
 
     def relation(self) -> relation.Relation:
         """Both sides, bounded if they are private, with what they are joined on."""
@@ -522,6 +544,11 @@ class Stacked(Source):
         """Those of all parts."""
         for part in self.parts:
             yield from part.tables()
+
+    def removed(self) -> Iterator[str]:
+        """Those of all parts."""
+        for part in self.parts:
+            yield from part.removed()
 
     def relation(self) -> relation.Relation:
         """Every part in the common types."""
