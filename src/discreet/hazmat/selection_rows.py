@@ -81,7 +81,7 @@ def _softmax_block(gaps: Gaps, rate: Fraction, widths: Columns | None, rng: Rand
     import numpy as np
 
     rows, size = gaps.shape
-    widest = size if widths is None else int(widths.sum(axis=-1, dtype=object).max())
+    widest = size if widths is None else int(np.max(widths.sum(axis=-1, dtype=object)))
     places = min(PLACES, 61 - widest.bit_length())
     words = rng.words(rows)
     if places < 1:  # too many candidates for 64-bit sums

@@ -105,6 +105,14 @@ class GridQuantile:
             chosen = softmax_rows(gaps, self.rate, widths=widths, rng=rng)
         return chosen.reshape(loss.shape[:-1]) if loss.ndim > 1 else int(chosen[0])
 
+    def releases(self, counts: object, count: int, *, rng: RandomSource | None = None) -> npt.NDArray[np.int64]:
+        """`count` independent choices for one group, for audits; as a release they would cost `count` times."""
+        import numpy as np
+
+        table = grid_counts(counts, size=self.size)
+        require(table.ndim == 1, "one group of counts", axes=table.ndim)
+        return np.asarray(self(np.broadcast_to(table, (count, self.size)), rng=rng))
+
     def losses(self, counts: object) -> npt.NDArray[np.int64] | npt.NDArray[np.object_]:
         """The rank loss of every cell: private, for audits and pictures."""
         table = grid_counts(counts, size=self.size)
