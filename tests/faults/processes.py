@@ -70,6 +70,13 @@ class Child:
         assert os.WIFSIGNALED(self.status), f"it failed after {len(said)} lines, before it was killed"
         return said
 
+    def stop(self) -> list[str]:
+        """Kill it unless it is done; it must not have failed."""
+        self.signal(signal.SIGKILL)
+        said = self.end()
+        assert self.status in (0, signal.SIGKILL), f"it failed after {len(said)} lines"
+        return said
+
     def end(self) -> list[str]:
         """Wait for its end and give back every line it said."""
         while self.hears():

@@ -204,22 +204,27 @@ def _connect(target: str, *, create: bool, first: Entry) -> Store:
 
 
 def _on_server(engine: Engine, turns: Turns, *, create: bool, first: Entry) -> Store:
-    """The ledger of a database, on its search path; of several processes that create it at once, one does."""
+    """The ledger of a database, on its search path."""
     try:
-        with engine.begin() as connection:
-            postgres.prepare(connection, testing=True)
-            missing = not postgres.exists(connection)
-        if missing and not create:
-            raise LedgerError("there is no ledger in this database")
-        if missing:
-            with engine.begin() as connection:
-                postgres.prepare(connection, testing=first.record.get("testing") is True)
-                if postgres.first(connection):
-                    _fill(connection, first)
+        _make(engine, create=create, first=first)
     except BaseException:
         engine.dispose()
         raise
     return _checked(Store(engine, turns))
+
+
+def _make(engine: Engine, *, create: bool, first: Entry) -> None:
+    """Create what is missing; of several processes that do so at once, one does, and the others wait for it."""
+    with engine.begin() as connection:
+        postgres.prepare(connection, testing=True)
+        if postgres.exists(connection):
+            return
+    if not create:
+        raise LedgerError("there is no ledger in this database")
+    with engine.begin() as connection:
+        postgres.prepare(connection, testing=first.record.get("testing") is True)
+        if postgres.first(connection):
+            _fill(connection, first)
 
 
 def _fill(connection: Connection, first: Entry) -> None:
