@@ -188,7 +188,7 @@ def second(pair: tuple[int, int], smoothness: object = None) -> int:
 def smooth_sensitivity(epsilon: float) -> Iterator[Case]:
     """Value and sensitivity of two neighbours, at the ends of what smoothness allows."""
     for noise, smoothness, delta, share in (
-        ("cauchy", 0.7 * epsilon, 0, 0.8),
+        ("cauchy", 0.7 * min(epsilon, 1), 0, 0.8 if epsilon <= 1 else 0.5),
         ("lomax", 0.25 * epsilon, 0, 0.5),
         ("power", 0.1 * epsilon, 0, 0.5),
         ("laplace", 0.1 * epsilon, 0.01, 0.4),

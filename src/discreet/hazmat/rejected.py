@@ -180,11 +180,13 @@ def _noise(
 
     out, settled, filled = np.zeros(count, dtype=np.int64), dict[int, int](), 0
     while filled < count:
-        tries = min(2 * (count - filled) + 16, 1 << 15)
+        tries = min(3 * (count - filled) + 5, 1 << 15)
         words, coins = random.words(tries), random.words(tries)
         values, kept, clear = _estimate(law, scale, offset, words, coins)
-        exact = dict[int, int]()
+        exact, sure = dict[int, int](), np.cumsum(kept & clear)
         for i in np.flatnonzero(~clear):
+            if sure[i] + len(exact) >= count - filled:
+                break  # enough is kept before this one
             value = settle(law, scale, offset, int(words[i]), int(coins[i]), rng=random)
             kept[i] = value is not None
             if value is not None:
