@@ -273,7 +273,7 @@ def _pass(
         where=where,
         keys=keys,
         measures=measures,
-        unit=table.unit,
+        unit=None if query.source.most == 1 else table.unit,  # one row a unit: there is nothing to bound
         rows_per_unit=rows,
         groups_per_unit=groups,
         salt=table.salt,

@@ -59,8 +59,9 @@ def candidates(
     coded, kept = [], []
     names, kind = _fresh(domain, aggregation, dialect), None
     if isinstance(source, Rows):
-        coded, kind = [dialect.quoted(name) for name in aggregation.columns if name != aggregation.unit], source.unit
-        if kind is not None:
+        coded = [dialect.quoted(name) for name in aggregation.columns if name != aggregation.unit]
+        if aggregation.unit is not None:
+            kind = source.unit
             coded.append(f"{dialect.quoted(UNIT)} AS {names('u')}")
     for name in () if isinstance(source, Rows) else aggregation.columns:
         if name == aggregation.unit and not _reads(aggregation, name):
