@@ -27,3 +27,7 @@ class Engine(Protocol):
         Where the aggregation has texts: of every group that has a row.
         """
         ...
+
+    def sql(self, table: Table, aggregation: Aggregation) -> str:
+        """The statement that defines the result, made from public facts and the schema."""
+        ...

@@ -63,6 +63,11 @@ class DuckDB:
         finally:
             connection.close()
 
+    def sql(self, table: Table, aggregation: Aggregation) -> str:
+        """The statement that defines the result; compiled code may compute the same integers from its candidates."""
+        with self._open() as connection:
+            return reference(aggregation, self._attach(connection, table, aggregation))
+
     def _compute(
         self, connection: duckdb.DuckDBPyConnection, aggregation: Aggregation, rows: Candidates
     ) -> Sealed | SealedGroups:
