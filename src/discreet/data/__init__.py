@@ -1,7 +1,6 @@
 """What is asked about: domains, tables, aggregations and the engines that run them."""
 
 from discreet.data import engines as engines
-from discreet.data import engines as engines
 from discreet.data.columns import Boolean as Boolean
 from discreet.data.columns import Categorical as Categorical
 from discreet.data.columns import Column as Column
