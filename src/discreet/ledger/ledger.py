@@ -10,9 +10,8 @@ What is proven, and from which assumptions: docs/theory/ledger.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -23,42 +22,15 @@ from discreet.errors import LedgerError, require
 from discreet.ledger.account import Account, Balance, capped, write_limits
 from discreet.ledger.amount import read
 from discreet.ledger.book import Book
+from discreet.ledger.budget import Budget, budget_of
 from discreet.ledger.chain import FORMAT, Anchor, Entry, digest, link
 from discreet.ledger.request import Receipt, checked_name, now, receipt_of, replayed, requested, same_relation
 from discreet.ledger.turns import number
 from discreet.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:
+    from discreet.ledger.report import Report
     from discreet.ledger.store import Store
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Budget:
-    """One unit's account, and those of its tables and analysts inside it."""
-
-    unit: str
-    balance: Balance
-    tables: Mapping[str, Balance] = field(default_factory=dict)
-    analysts: Mapping[str, Balance] = field(default_factory=dict)
-    periods: Mapping[str, Balance] = field(default_factory=dict)
-
-    @property
-    def period(self) -> str | None:
-        """The present period, if the budget was ever renewed."""
-        return next((name for name, balance in self.periods.items() if balance.state is None), None)
-
-    @property
-    def present(self) -> Balance:
-        """The cap that decides now, with what is spent of it: of the present period, or of the unit itself."""
-        return self.balance if self.period is None else self.periods[self.period]
-
-    def __str__(self) -> str:
-        """One line an account: cap, spent, remaining."""
-        accounts = {f"unit {self.unit}{', all periods' if self.periods else ''}": self.balance}
-        accounts |= {f"period {name}": balance for name, balance in self.periods.items()}
-        accounts |= {f"table {name}": balance for name, balance in self.tables.items()}
-        accounts |= {f"analyst {name}": balance for name, balance in self.analysts.items()}
-        return "\n".join(f"{name}: {_amounts(balance)}" for name, balance in accounts.items())
 
 
 class Ledger:
@@ -261,17 +233,7 @@ class Ledger:
     def budget(self, unit: str) -> Budget:
         """Caps, totals and remainders, exact, in every lane."""
         with self._store.reading() as transaction:
-            found = {
-                account: balance for account, balance in transaction.all_balances().items() if account.unit == unit
-            }
-        own = found.get(Account(unit, "unit", unit))
-        if own is None:
-            raise LedgerError(f"no cap is registered for unit {unit!r}; register one first")
-        tables, analysts, periods = (
-            {account.name: found[account] for account in sorted(found) if account.scope == scope}
-            for scope in ("table", "analyst", "period")
-        )
-        return Budget(unit=unit, balance=own, tables=tables, analysts=analysts, periods=periods)
+            return budget_of(transaction.all_balances(), unit)
 
     def units(self) -> list[str]:
         """The privacy units that have a cap."""
@@ -304,6 +266,13 @@ class Ledger:
         with self._store.reading() as transaction:
             return verify(transaction, anchor=anchor)
 
+    def report(self, *, anchor: Anchor | None = None) -> Report:
+        """What an auditor wants to see, with the result of a verification: a page (`to_html`) or JSON (`to_json`)."""
+        from discreet.ledger.report import report
+
+        with self._store.reading() as transaction:
+            return report(transaction, anchor=anchor)
+
     def close(self) -> None:
         """Close the database."""
         self._store.close()
@@ -321,15 +290,3 @@ def _witnessed(witness: Entry | None, spend: int, answer: bytes) -> bool:
     """An answer is only as good as the entry that holds its digest."""
     record = {} if witness is None else witness.record
     return (record.get("kind"), record.get("of"), record.get("digest")) == ("answer", spend, digest(answer))
-
-
-def _amounts(balance: Balance) -> str:
-    """Cap, spent and remaining amounts of one account, for people."""
-    spent = balance.spent
-    epsilon = "closed" if spent.epsilon is None else f"{float(spent.epsilon):g}"
-    text = f"spent epsilon {epsilon}, rho {float(spent.rho):.6g}, delta {float(spent.delta):g}"
-    if balance.cap is not None:
-        text = f"cap {balance.cap}; {text}"
-    if balance.state is not None:
-        return f"{text}; {balance.state}"
-    return text if balance.cap is None else f"{text}; remaining {balance.remaining}"
