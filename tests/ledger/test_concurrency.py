@@ -1,15 +1,12 @@
-"""discreet.ledger under concurrency: the cap is exact for any number of threads and processes."""
+"""discreet.ledger under concurrency: threads, forks and processes that create it at once."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +16,6 @@ from discreet.privacy.event import PureEvent
 from discreet.privacy.guarantee import PureDP
 from tests.scale import counts
 
-WORKERS = Path(__file__).with_name("workers.py")
 PRICE = PureEvent(epsilon="3/100")
 
 
@@ -32,58 +28,6 @@ def _opened(path, cap) -> Ledger:
     ledger = Ledger.open(path)
     ledger.register(unit="patient", cap=PureDP(cap))
     return ledger
-
-
-def _start(*arguments) -> subprocess.Popen:
-    command = [sys.executable, str(WORKERS), *map(str, arguments)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-def _begin(running) -> None:
-    """Let all of them begin once all of them are ready."""
-    assert [process.stdout.readline() for process in running] == ["ready\n"] * len(running)
-    for process in running:
-        process.stdin.write("begin\n")
-        process.stdin.flush()
-
-
-def _gather(running) -> list[int]:
-    outputs = [process.communicate(timeout=600)[0] for process in running]
-    assert [process.returncode for process in running] == [0] * len(running)
-    return [json.loads(output) for output in outputs]
-
-
-def test_many_processes_and_threads_are_granted_exactly_what_the_cap_holds(path, record_property):
-    """64 clients in 4 processes at full counts, and a reader that looks all the while."""
-    threads, attempts = counts(quick=3, full=16), counts(quick=30, full=1563)
-    cap = Fraction(4 * threads * attempts, 2) * Fraction(3, 100) + Fraction(1, 100)
-    ledger = _opened(path, cap)
-    running = [_start("spend", path, threads, attempts) for _ in range(4)]
-    _begin(running)
-    while any(process.poll() is None for process in running):
-        assert ledger.budget("patient").balance.spent.epsilon <= cap
-        threading.Event().wait(0.05)
-    granted = sum(_gather(running))
-    record_property("attempts", 4 * threads * attempts)
-    record_property("granted", granted)
-    ledger.verify()
-
-    assert granted == cap // Fraction(3, 100) == 2 * threads * attempts
-    assert ledger.budget("patient").balance.spent.epsilon == granted * Fraction(3, 100)
-    ledger.close()
-
-
-def test_the_twin_that_checks_and_then_acts_is_caught(path):
-    """The same count, on a ledger that looks first and spends later."""
-    ledger = _opened(path, Fraction(3))
-    running = [_start("race", path, 200) for _ in range(4)]
-    _begin(running)
-    granted = sum(_gather(running))
-    spent = ledger.budget("patient").balance.spent.epsilon
-    ledger.close()
-
-    assert granted > 100
-    assert spent > 3
 
 
 @pytest.mark.parametrize("target", ["file", ":memory:"])

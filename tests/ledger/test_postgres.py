@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -25,10 +24,8 @@ from discreet.ledger.transaction import Transaction
 from discreet.privacy.event import PureEvent
 from discreet.privacy.guarantee import PureDP
 from tests.ledger.proxy import Proxy
-from tests.scale import counts
 from tests.services import start
 
-WORKERS = Path(__file__).with_name("workers.py")
 PRICE = PureEvent(epsilon="3/100")
 
 
@@ -62,29 +59,6 @@ def _until(condition) -> None:
 
 
 # Locks.
-
-
-def test_many_processes_and_threads_are_granted_exactly_what_the_cap_holds(schema_url, record_property):
-    threads, attempts = counts(quick=2, full=16), counts(quick=15, full=200)
-    cap = Fraction(4 * threads * attempts, 2) * Fraction(3, 100) + Fraction(1, 100)
-    ledger = _opened(schema_url, cap)
-    command = [sys.executable, str(WORKERS), "spend", schema_url, str(threads), str(attempts)]
-    running = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    assert [process.stdout.readline() for process in running] == ["ready\n"] * 4
-    for process in running:
-        process.stdin.write("begin\n")
-        process.stdin.flush()
-    while any(process.poll() is None for process in running):
-        assert ledger.budget("patient").balance.spent.epsilon <= cap
-        time.sleep(0.05)
-    granted = sum(json.loads(process.communicate(timeout=600)[0]) for process in running)
-    record_property("granted", granted)
-    ledger.verify()
-
-    assert [process.returncode for process in running] == [0] * 4
-    assert granted == cap // Fraction(3, 100) == 2 * threads * attempts
-    assert ledger.budget("patient").balance.spent.epsilon == granted * Fraction(3, 100)
-    ledger.close()
 
 
 def _waiting(url) -> bool:
