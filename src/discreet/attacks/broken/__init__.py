@@ -17,6 +17,9 @@ from discreet.attacks.broken.bits import BiasedPad as BiasedPad
 from discreet.attacks.broken.bits import LinearResponse as LinearResponse
 from discreet.attacks.broken.floating import FloatAfterExact as FloatAfterExact
 from discreet.attacks.broken.floating import FloatLaplace as FloatLaplace
+from discreet.attacks.broken.local import DoubledSmoothness as DoubledSmoothness
+from discreet.attacks.broken.local import LocalSensitivityNoise as LocalSensitivityNoise
+from discreet.attacks.broken.local import ThresholdWithoutLogarithm as ThresholdWithoutLogarithm
 from discreet.attacks.broken.selection import AddRemoveNoisyMax as AddRemoveNoisyMax
 from discreet.attacks.broken.selection import MonotoneExponential as MonotoneExponential
 from discreet.attacks.broken.selection import NoisyMaxWithValue as NoisyMaxWithValue
@@ -55,6 +58,8 @@ SAMPLED: tuple[Twin, ...] = (
     SparseVectorUnscaled(epsilon=1, count=4),
     SparseVectorWithoutNoise(epsilon=1),
     SparseVectorWithoutEnd(epsilon=1),
+    LocalSensitivityNoise(epsilon=1),
+    DoubledSmoothness(epsilon=1, smoothness=0.7),
 )
 
 ENUMERATED: tuple[Twin, ...] = (
@@ -66,4 +71,5 @@ ENUMERATED: tuple[Twin, ...] = (
     ThresholdOffByOne(epsilon=1, delta=1e-5),
     ThresholdOffByOne(epsilon=0.5, delta=1e-6),
     TruncatedOffByOne(epsilon=1, delta=1e-5),
+    ThresholdWithoutLogarithm(epsilon=1, delta=1e-6),
 )
