@@ -8,13 +8,17 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.errors import BudgetExhausted, DiscreetError, ParameterError
+from discreet.errors import BudgetExhausted, DiscreetError, LedgerError, ParameterError
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+
+if TYPE_CHECKING:
+    from discreet.ledger import Anchor, Entry
 
 app = typer.Typer(help="Private answers with error bars, paid for first.", no_args_is_help=True)
 ledger_app = typer.Typer(help="What has been spent.", no_args_is_help=True)
@@ -26,7 +30,19 @@ Epsilon = Annotated[str | None, typer.Option(help="pay this much, with pure nois
 Delta = Annotated[str | None, typer.Option(help="with --epsilon: allow this delta")]
 Rho = Annotated[str | None, typer.Option(help="pay this much zCDP, with Gaussian noise")]
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+Kept = Annotated[Path | None, typer.Option(help="an anchor kept elsewhere (JSON)")]
+Reason = Annotated[str, typer.Option(help="why; it is kept in the ledger")]
+Yes = Annotated[bool, typer.Option("--yes", help="do not ask again")]
+TableName = Annotated[str, typer.Argument(help="the name of a table")]
+UnitName = Annotated[str | None, typer.Option(help="its privacy unit, if the ledger does not know the table yet")]
 DEFAULT = Path("curator.toml")
+
+
+class Form(StrEnum):
+    """How a report is written."""
+
+    html = "html"
+    json = "json"
 
 
 def _price(epsilon: str | None, delta: str | None, rho: str | None) -> dict[str, Guarantee]:
@@ -159,35 +175,162 @@ def show(curator: File = DEFAULT, as_json: Json = False) -> None:  # noqa: FBT00
 
 
 @ledger_app.command("verify")
-def verify(
-    curator: File = DEFAULT,
-    anchor: Annotated[Path | None, typer.Option(help="an anchor kept elsewhere (JSON)")] = None,
-) -> None:
+def verify(curator: File = DEFAULT, anchor: Kept = None) -> None:
     """Replay the whole ledger and check every hash; with an anchor, that nothing was rolled back."""
-    from discreet.curator import Curator
-    from discreet.ledger import Anchor
+    from discreet.curator.config import ledger
 
-    known = None if anchor is None else Anchor(**json.loads(anchor.read_text(encoding="utf-8")))
-    found = Curator.open(curator, verify=False).ledger.verify(anchor=known)
+    with ledger(curator, verify=False) as opened:
+        found = opened.verify(anchor=_anchor(anchor))
     typer.echo(f"the ledger is whole: {found.id + 1} entries, last hash {found.hash}")
 
 
 @ledger_app.command("export")
 def export(curator: File = DEFAULT) -> None:
     """Print every entry as a line of JSON."""
-    from discreet.curator import Curator
+    from discreet.curator.config import ledger
 
-    for line in Curator.open(curator).ledger.export():
-        typer.echo(line)
+    with ledger(curator) as opened:
+        for line in opened.export():
+            typer.echo(line)
 
 
 @ledger_app.command("anchor")
 def anchor(curator: File = DEFAULT) -> None:
     """Print number and hash of the last entry, to keep outside: it makes a rollback visible."""
-    from discreet.curator import Curator
+    from discreet.curator.config import ledger
 
-    last = Curator.open(curator).ledger.anchor()
+    with ledger(curator) as opened:
+        last = opened.anchor()
     typer.echo(json.dumps({"id": last.id, "hash": last.hash}))
+
+
+@ledger_app.command("report")
+def report(
+    out: Annotated[Path, typer.Option("-o", "--out", help="the file to write")],
+    form: Annotated[Form, typer.Option("--format", help="a page to read, or JSON")] = Form.html,
+    curator: File = DEFAULT,
+    anchor: Kept = None,
+) -> None:
+    """Write a report for an auditor: promises, caps, what was spent by whom, every entry, and whether all is whole."""
+    from discreet.curator.config import ledger
+
+    with ledger(curator, verify=False) as opened:
+        found = opened.report(anchor=_anchor(anchor))
+    out.write_text(found.to_html() if form is Form.html else found.to_json() + "\n", encoding="utf-8")
+    typer.echo(f"wrote {out}")
+    if not found.verified:
+        raise LedgerError(found.finding)
+
+
+@ledger_app.command("top-up")
+def top_up(
+    unit: Annotated[str, typer.Argument(help="whose cap is raised")],
+    reason: Reason,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    curator: File = DEFAULT,
+    yes: Yes = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Raise a cap.  The promise to everybody, also for what was released before, becomes the larger one."""
+    from discreet.curator.config import ledger
+
+    cap = _price(epsilon, delta, rho)["budget"]
+    with ledger(curator) as opened:
+        before = opened.budget(unit).present.cap
+        _agreed(
+            f"Every {unit} was promised {before}. From now on the promise is {cap}, for all answers ever given.", yes
+        )
+        _entered(opened.top_up(unit, cap, reason=reason))
+    typer.echo(f"now state the new budget in {curator}")
+
+
+@ledger_app.command("renew")
+def renew(
+    unit: Annotated[str, typer.Argument(help="whose budget is renewed")],
+    period: Annotated[str, typer.Option(help="the name of the new period, such as 2027")],
+    reason: Reason,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    curator: File = DEFAULT,
+    yes: Yes = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Begin a period with a cap of its own.  Over all periods a person may lose the sum; what was left lapses."""
+    from discreet.curator.config import ledger
+
+    cap = _price(epsilon, delta, rho)["budget"]
+    with ledger(curator) as opened:
+        before = opened.budget(unit).balance.cap
+        _agreed(f"Over all periods every {unit} was promised {before}. The new period adds {cap} to that.", yes)
+        _entered(opened.renew(unit, period=period, cap=cap, reason=reason))
+        typer.echo(f"over all periods: {opened.budget(unit).balance.cap}")
+
+
+@ledger_app.command("retire")
+def retire(
+    table: TableName,
+    reason: Reason,
+    unit: UnitName = None,
+    curator: File = DEFAULT,
+    yes: Yes = False,  # noqa: FBT002
+) -> None:
+    """Refuse further spends on a table.  What was spent stays spent."""
+    from discreet.curator.config import ledger
+
+    with ledger(curator) as opened:
+        _agreed(f"Nobody will be able to ask about {table} any more.", yes)
+        _entered(opened.retire(table, reason=reason, unit=unit))
+
+
+@ledger_app.command("reopen")
+def reopen(
+    table: TableName,
+    reason: Reason,
+    unit: UnitName = None,
+    curator: File = DEFAULT,
+    yes: Yes = False,  # noqa: FBT002
+) -> None:
+    """Take spends on a retired table again.  Nothing starts anew."""
+    from discreet.curator.config import ledger
+
+    with ledger(curator) as opened:
+        _agreed(f"Questions about {table} will be taken again, from what is left.", yes)
+        _entered(opened.reopen(table, reason=reason, unit=unit))
+
+
+@ledger_app.command("erase")
+def erase(
+    table: TableName,
+    version: Annotated[str, typer.Option(help="the version of the table from which on the rows are gone")],
+    requests: Annotated[int, typer.Option(help="how many people were erased")],
+    unit: UnitName = None,
+    curator: File = DEFAULT,
+    yes: Yes = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Note that people were erased: how many, and never who.  Their rows you delete yourself, first."""
+    from discreet.curator.config import ledger
+
+    with ledger(curator) as opened:
+        _agreed(f"The rows are deleted from {table}, which is now version {version}. What was spent stays spent.", yes)
+        _entered(opened.erase(table, version=version, requests=requests, unit=unit))
+
+
+def _anchor(file: Path | None) -> Anchor | None:
+    from discreet.ledger import Anchor
+
+    return None if file is None else Anchor.read(file.read_text(encoding="utf-8"))
+
+
+def _agreed(consequence: str, yes: bool) -> None:  # noqa: FBT001 - what was typed
+    """Say what will be true afterwards, and go on only if that is wanted."""
+    typer.echo(consequence)
+    if not yes:
+        typer.confirm("Go on?", abort=True)
+
+
+def _entered(entry: Entry) -> None:
+    typer.echo(f"entry {entry.id}, hash {entry.hash}")
 
 
 def main() -> None:

@@ -49,10 +49,19 @@ def load(path: str | Path, *, verify: bool = True) -> Curator:
 
     file = Path(path)
     settings = read(file)
-    ledger = str(settings.get("ledger", "ledger.db"))
-    where = ledger if "://" in ledger or ledger == ":memory:" else str(file.parent / ledger)
     declared, cap = tables(settings, file.parent), budget(settings.get("budget"))
-    return Curator(declared, budget=cap, ledger=Ledger.open(where, verify=verify))
+    return Curator(declared, budget=cap, ledger=Ledger.open(_place(settings, file.parent), verify=verify))
+
+
+def ledger(path: str | Path, *, verify: bool = True) -> Ledger:
+    """Open the ledger that a curator's file names, and nothing else; it must be there."""
+    file = Path(path)
+    return Ledger.open(_place(read(file), file.parent), create=False, verify=verify)
+
+
+def _place(settings: dict[str, object], folder: Path) -> str:
+    place = str(settings.get("ledger", "ledger.db"))
+    return place if "://" in place or place == ":memory:" else str(folder / place)
 
 
 def read(file: Path) -> dict[str, object]:
