@@ -294,7 +294,10 @@ def _key(step: Plan) -> str:
         str(step.budget),
         [str(cost.epsilon), str(cost.rho), str(cost.delta)],
         [step.rows, step.groups],
-        [[name, table.domain.to_dict(), table.unit, table.version] for name, table in step.query.source.tables()],
+        [
+            [name, table.domain.to_dict(), table.unit, table.version, table.rows_per_unit, table.public]
+            for name, table in step.query.source.tables()
+        ],
         PLANNER,
     ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -40,7 +40,7 @@ def release(
         assert isinstance(plan.selection, PartitionSelection)
         units = cells[:, plan.added.index(Part("units"))]
         flags = np.asarray(plan.selection(units, rng=rng)) if len(found) else np.zeros(0, dtype=bool)
-        kept = sorted(np.flatnonzero(flags), key=lambda i: [(text is None, text or 0) for text in found[i]])
+        kept = sorted(np.flatnonzero(flags), key=lambda i: _by_name(found[i]))
         added(cells[kept])
         return [found[i] for i in kept]
 
@@ -61,3 +61,10 @@ def release(
                 rank = plan.ranked[place - first]
                 found.through(lambda cells, rank=rank: ranked(rank, cells))
     return [made[one.part] for one in plan.releases], groups
+
+
+def _by_name(group: tuple[str | int | None, ...]) -> list[tuple[bool, str | int]]:
+    """Texts by their characters, missing ones last; then the number among the declared keys."""
+    *texts, number = group
+    assert isinstance(number, int)
+    return [*((text is None, str(text or "")) for text in texts), (False, number)]

@@ -133,7 +133,7 @@ def numeric_code(expression: Expression, step: Fraction) -> str:
     known = number(expression)
     code = expression.code()
     if isinstance(expression.type, Truth) and not isinstance(expression, Ref):
-        code = f"CASE WHEN {code} THEN 1 WHEN NOT {code} THEN 0 END"
+        code = f"CASE WHEN ({code}) THEN 1 WHEN NOT ({code}) THEN 0 END"
     factor = int(known.step / step)
     return f"({code})" if factor == 1 else f"({code}) * {factor}"
 

@@ -57,9 +57,11 @@ class Tables:
 
     def inside(self, node: exp.Query) -> Tables:
         """The names known inside a query: those of its WITH come first."""
+        from sqlglot import expressions as exp
+
         if self._depth >= DEEPEST:
             raise UnsupportedError(f"sub-queries nested more than {DEEPEST} deep")
-        found = Tables(self._known, depth=self._depth + 1)
+        found = Tables(self._known, depth=self._depth + (type(node) is exp.Select))
         clause = node.args.get("with_") or node.args.get("with")
         if clause is None:
             return found
@@ -96,6 +98,8 @@ def source_of(node: exp.Select, tables: Tables) -> tuple[Source, str]:
         name, source = "", _join((name, source), join, tables)
     if len(list(source.tables())) > MOST_TABLES:
         raise UnsupportedError(f"a question about at most {MOST_TABLES} tables")
+    if source.depth >= DEEPEST:  # what WITH has named is deeper than it is written
+        raise UnsupportedError(f"sub-queries nested more than {DEEPEST} deep")
     return source, name
 
 
@@ -118,8 +122,8 @@ def _item(node: exp.Expr, tables: Tables) -> tuple[str, Source]:
 
 
 def _plain(name: str) -> str:
-    if "." in name:
-        raise UnsupportedError(f"a name without a dot, got {name!r}")
+    if "." in name or "(" in name:  # a dot tells tables from columns, and names in parentheses are ours
+        raise UnsupportedError(f"a name without dots and parentheses, got {name!r}")
     return name
 
 
@@ -129,7 +133,12 @@ def _join(left: tuple[str, Source], node: exp.Join, tables: Tables) -> Joined:
     side, kind = (node.args.get("side") or "").upper(), (node.args.get("kind") or "").upper()
     if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER") or node.args.get("method"):
         raise UnsupportedError("only JOIN and LEFT JOIN are supported: put the private table on the left")
+    if node.this.args.get("joins"):
+        raise UnsupportedError("a join inside a join; write one after the other: FROM a JOIN b ON ... JOIN c ON ...")
     right = _item(node.this, tables)
+    for name, source in (left, right):
+        if not isinstance(source, Joined):
+            _plain(name)
     taken = {name.partition(".")[0] for name in left[1].columns} if isinstance(left[1], Joined) else {left[0]}
     if right[0].lower() in map(str.lower, taken):
         raise UnsupportedError(
@@ -188,7 +197,10 @@ def subquery(node: exp.Expr, tables: Tables) -> Source:
             raise UnsupportedError(f"{extra[0].rstrip('_').upper()} is not supported with UNION ALL")
         inside = tables.inside(node)
         sides = [subquery(node.this, inside), subquery(node.expression, inside)]
-        return Stacked(tuple(part for side in sides for part in (side.parts if isinstance(side, Stacked) else [side])))
+        parts = tuple(part for side in sides for part in (side.parts if isinstance(side, Stacked) else [side]))
+        if len(parts) > MOST_TABLES:
+            raise UnsupportedError(f"a question about at most {MOST_TABLES} tables")
+        return Stacked(parts)
     if type(node) is not exp.Select:
         raise UnsupportedError("a sub-query is a SELECT or a UNION ALL of them")
     allowed(node, INNER)
@@ -214,9 +226,9 @@ def _columns(node: exp.Select, scope: Scope) -> tuple[tuple[str, Expression | No
             if isinstance(scope.source, Joined):
                 raise UnsupportedError("SELECT * of a join is not supported; name the columns")
             source = scope.source
-            made += [
-                (name, None if name in source.units else Ref(name, source.columns[name])) for name in source.columns
-            ]
+            for name in source.columns:
+                _once(name, made)
+                made.append((name, None if name in source.units else Ref(name, source.columns[name])))
             continue
         value = None if scope.is_unit(inner) else scalar(inner, scope)
         made.append((_called(item, made), value))
@@ -229,11 +241,17 @@ def _called(item: exp.Expr, made: list) -> str:
 
     inner = item.unalias()
     name = item.alias or (inner.name if type(inner) is exp.Column else "")
+    if not name and isinstance(inner, exp.AggFunc):
+        name = inner.sql_name().lower()
     if not name:
         raise UnsupportedError(f"name the column: {inner.sql(dialect='duckdb')[:60]} AS name")
+    _once(name, made)
+    return _plain(name)
+
+
+def _once(name: str, made: list) -> None:
     if name.lower() in [known.lower() for known, _ in made]:
         raise UnsupportedError(f"two columns of a sub-query are called {name}")
-    return _plain(name)
 
 
 def _grouped(node: exp.Select, scope: Scope, where: Expression | None) -> Grouped:
@@ -270,10 +288,7 @@ def _grouped(node: exp.Select, scope: Scope, where: Expression | None) -> Groupe
                 if expression not in keys:
                     raise UnsupportedError(f"{expression} is neither an aggregate nor in GROUP BY")
                 value = keys.index(expression)
-        name = item.alias or (inner.name if type(inner) is exp.Column else inner.sql_name().lower())
-        if name.lower() in [known.lower() for known, _ in made]:
-            raise UnsupportedError(f"two columns of a sub-query are called {name}")
-        made.append((_plain(name), value))
+        made.append((_called(item, made), value))
     return Grouped(scope.source, scope.name, where, tuple(keys), tuple(made))
 
 

@@ -31,8 +31,8 @@ def same_scale(left: Expression, right: Expression) -> tuple[str, str]:
 
 
 def _alike(a: Coded, b: Coded) -> bool:
-    if isinstance(a.column, Categorical) or isinstance(b.column, Categorical):
-        return a.column == b.column
+    if isinstance(a.column, Categorical) and isinstance(b.column, Categorical):
+        return a.column.values == b.column.values
     return type(a.column) is type(b.column) and a.column.to_dict().get("step") == b.column.to_dict().get("step")
 
 

@@ -88,6 +88,11 @@ class Scope:
         tables = sorted({ref.table or self.name for ref in self.columns})
         if node.table and node.table.lower() not in map(str.lower, tables):
             raise DomainError(missing(node.table, tables, what="table"))
+        if node.name.lower() == (self.source.owner or "").lower():
+            raise UnsupportedError(
+                f"the unit {node.name!r} of a table after LEFT JOIN, or not selected by the sub-query; to find rows"
+                " without a partner test another column with IS NULL"
+            )
         known = [ref.name for ref in self.columns if ref.key not in self.units]
         raise DomainError(missing(node.name, known, what="column"))
 

@@ -69,6 +69,16 @@ class Source:
         """How many groups of an answer may hold rows of a unit, unless the question says otherwise."""
         return max(table.groups_per_unit for _, table in self.tables())
 
+    @property
+    def depth(self) -> int:
+        """How many SELECTs it has inside one another."""
+        return 0
+
+    @property
+    def bounded(self) -> bool:
+        """Whether no unit can have more than `rows` rows, as it stands."""
+        return self.most is not None and self.most <= self.rows
+
     def tables(self) -> Iterator[tuple[str, Table]]:
         """The declared tables in it, private and public."""
         raise NotImplementedError
@@ -136,6 +146,9 @@ class Named(Source):
 
     def relation(self) -> relation.Relation:
         """All columns; what is not needed is pruned before it is read."""
+        for name in self.columns:
+            if "(" in name:
+                raise UnsupportedError(f"a column name without parentheses in sub-queries and joins, got {name!r}")
         return relation.Scan(self.declared, tuple(name for name in self.columns if name not in self.units))
 
     def clause(self, name: str) -> str:
@@ -174,6 +187,11 @@ class Inner(Source):
         """The same."""
         return self.source.owner
 
+    @property
+    def depth(self) -> int:
+        """One more."""
+        return self.source.depth + 1
+
     def tables(self) -> Iterator[tuple[str, Table]]:
         """The same."""
         return self.source.tables()
@@ -191,6 +209,10 @@ class Selected(Inner):
     name: str  # what the source is called inside
     where: Expression | None
     made: tuple[tuple[str, Expression | None], ...]
+
+    def __post_init__(self) -> None:
+        if self.where is not None:
+            predicate_code(self.where)  # refuses what is not true or false
 
     @property
     def columns(self) -> Mapping[str, Column]:
@@ -288,6 +310,10 @@ class Grouped(Inner):
     keys: tuple[Expression, ...]
     made: tuple[tuple[str, OfUnit | int | None], ...]
 
+    def __post_init__(self) -> None:
+        if self.where is not None:
+            predicate_code(self.where)  # refuses what is not true or false
+
     def _type(self, value: OfUnit | int) -> Type:
         return self.keys[value].type if isinstance(value, int) else value.type
 
@@ -331,22 +357,21 @@ class Grouped(Inner):
                 yield f"what {name} = {value} of one {self.owner} has beyond that of {value.rows} rows"
 
     def relation(self) -> relation.Relation:
-        """Keys and arguments row by row, one row a unit, and the names that were chosen."""
-        keys = [(f"k{i}", key) for i, key in enumerate(self.keys)]
-        values = [(name, value) for name, value in self.made if isinstance(value, OfUnit)]
-        arguments = [(f"v{i}", value.argument) for i, (_, value) in enumerate(values) if value.argument is not None]
+        """Keys and arguments row by row, one row a unit, and at the end the names that were chosen."""
+        keys = [(f"(k{i})", key) for i, key in enumerate(self.keys)]
+        values = {i: value for i, (_, value) in enumerate(self.made) if isinstance(value, OfUnit)}
+        arguments = [(f"(a{i})", value.argument) for i, value in values.items() if value.argument is not None]
         inner = _derive(self.source.relation(), self.where, [*keys, *arguments])
         per_unit = relation.PerUnit(
             inner,
             tuple(name for name, _ in keys),
             tuple(
-                (name, value.value(None if value.argument is None else f"v{i}"))
-                for i, (name, value) in enumerate(values)
+                (f"(v{i})", value.value(None if value.argument is None else f"(a{i})")) for i, value in values.items()
             ),
         )
         made = [
-            (name, tree(quoted(f"k{value}" if isinstance(value, int) else name)))
-            for name, value in self.made
+            (name, tree(quoted(f"(k{value})" if isinstance(value, int) else f"(v{i})")))
+            for i, (name, value) in enumerate(self.made)
             if value is not None
         ]
         return relation.Derive(per_unit, None, tuple(made))
@@ -381,11 +406,13 @@ class Joined(Source):
 
     @property
     def columns(self) -> Mapping[str, Column]:
-        """All columns of both, each under the name of its table."""
+        """All columns of both, each under the name of its table; not a unit that may be missing."""
         found: dict[str, Column] = {}
         for side, (name, source) in enumerate(self._sides):
             missing = self.outer and side == 1
             for column, known in source.columns.items():
+                if missing and column in source.units:
+                    continue
                 prefix = "" if isinstance(source, Joined) else f"{name}."
                 found[prefix + column] = _nullable(known) if missing else known
         return found
@@ -404,8 +431,13 @@ class Joined(Source):
         return self.left.owner
 
     @property
+    def depth(self) -> int:
+        """Of the deeper side."""
+        return max(self.left.depth, self.right.depth)
+
+    @property
     def rows(self) -> int:
-        """Every row of a unit with every other."""
+        """Every row of a unit with every other: each side is bounded to its own number, where it is not already."""
         return self.left.rows if self.right.owner is None else self.left.rows * self.right.rows
 
     @property
@@ -422,7 +454,7 @@ class Joined(Source):
         """Rows of a unit beyond what its side of the join may have."""
         for name, source in self._sides:
             yield from source.removed()
-            if self.right.owner is not None and source.most is None:
+            if self.right.owner is not None and not source.bounded:
                 yield f"rows of one {self.owner} beyond {source.rows} in {name or 'the left side'}, before the join"
 
     def relation(self) -> relation.Relation:
@@ -438,7 +470,7 @@ class Joined(Source):
             keys = tuple((f"(on {i})", tree(pair[side])) for i, pair in enumerate(codes))
             shown = tuple((column, tree(quoted(column))) for column in rows.columns)
             made: relation.Relation = relation.Derive(rows, None, (*shown, *keys))
-            if self.right.owner is not None and source.most is None:
+            if self.right.owner is not None and not source.bounded:
                 made = relation.Bound(made, source.rows, next(table for _, table in source.tables()).salt)
             sides.append(made)
             names += [*rows.columns, *(f"{key} {name}" for key, _ in keys)]
@@ -528,6 +560,11 @@ class Stacked(Source):
     def owner(self) -> str | None:
         """The one unit of all parts."""
         return self.parts[0].owner
+
+    @property
+    def depth(self) -> int:
+        """Of the deepest part."""
+        return max(part.depth for part in self.parts)
 
     @property
     def rows(self) -> int:
