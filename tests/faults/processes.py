@@ -53,6 +53,10 @@ class Child:
         finally:
             os._exit(code)
 
+    def fileno(self) -> int:
+        """For `select`: readable when it has said something more, or is dead."""
+        return self._inward
+
     def hears(self) -> bool:
         """Wait until it has said something more, or is dead; False if it is dead."""
         select.select([self._inward], [], [])
