@@ -33,14 +33,12 @@ class PostgresSQL:
     def render(self, tree: Expr) -> str:
         from sqlglot import expressions as exp
 
-        def divide(node: Expr) -> Expr:
-            """Integers over integers: / drops the fraction, and no dividend is negative."""
-            if not isinstance(node, exp.IntDiv):
-                return node
+        made = exp.Paren(this=widened(tree))
+        for node in reversed(list(made.find_all(exp.IntDiv))):  # the innermost first
             top, bottom = exp.Paren(this=node.this), exp.Paren(this=node.expression)
-            return exp.Paren(this=exp.Div(this=top, expression=bottom, typed=True, safe=False))
-
-        return widened(tree).transform(divide).sql(dialect="postgres", identify=True)
+            # integers over integers: / drops the fraction, and no dividend is negative
+            node.replace(exp.Paren(this=exp.Div(this=top, expression=bottom, typed=True, safe=False)))
+        return made.sql(dialect="postgres", identify=True)
 
     def truth(self, predicate: str) -> str:
         return f"CAST({predicate} AS INTEGER)"
