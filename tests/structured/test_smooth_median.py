@@ -114,8 +114,9 @@ def test_a_bound_for_added_rows_sold_for_replaced_ones_is_seen():
             rows: Window.around(list(rows), grid, reach=9, neighbours=relation)
             for rows in datasets(range(4), n=5, relation=Replace)
         }
+        bounds = {rows: window.smooth(b) for rows, window in windows.items()}
         return sum(
-            abs(windows[x].median - windows[y].median) > min(windows[x].smooth(b), windows[y].smooth(b))
+            abs(windows[x].median - windows[y].median) > min(bounds[x], bounds[y])
             for x, y in neighbouring_pairs(range(4), n=5, relation=Replace)
         )
 

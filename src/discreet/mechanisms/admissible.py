@@ -26,6 +26,7 @@ from discreet.privacy.enclosure import exp_down, exp_up, expm1_bounds, root_boun
 from discreet.privacy.number import down, up
 
 
+@lru_cache(maxsize=4096)
 def cauchy_scale(epsilon: Fraction, dilation: Fraction) -> Fraction:
     """The least c for Cauchy noise; dilation < epsilon.
 
@@ -38,6 +39,7 @@ def cauchy_scale(epsilon: Fraction, dilation: Fraction) -> Fraction:
     return Fraction(up(1 / root_bounds(min(shift, both))[0]))
 
 
+@lru_cache(maxsize=4096)
 def lomax_scale(epsilon: Fraction, dilation: Fraction, exponent: Fraction) -> Fraction:
     """The least c for two-sided Lomax noise with 2 <= exponent <= 1 + epsilon / dilation; dilation < epsilon.
 
@@ -49,6 +51,7 @@ def lomax_scale(epsilon: Fraction, dilation: Fraction, exponent: Fraction) -> Fr
     return Fraction(up(max(slide, both)))
 
 
+@lru_cache(maxsize=4096)
 def power_scale(epsilon: Fraction, dilation: Fraction, exponent: int) -> Fraction:
     """A c that suffices for noise of density ~ 1 / (1 + |z|^exponent); (exponent - 1) dilation < epsilon."""
     return Fraction(up(slide_cost(exponent) / (epsilon - (exponent - 1) * dilation)))

@@ -95,9 +95,9 @@ class SampleAndAggregate:
             return float(self.fallback)
         return value if math.isfinite(value) else float(self.fallback)
 
-    def __call__(self, rows: Rows, *, rng: RandomSource | None = None) -> float:
+    def __call__(self, value: Rows, *, rng: RandomSource | None = None) -> float:
         """The private estimate."""
-        return self.aggregate(self.results(rows, rng=rng), rng=rng)
+        return self.aggregate(self.results(value, rng=rng), rng=rng)
 
     def privacy(self) -> Guarantee:
         """The aggregate's guarantee under Replace, which holds for the rows under their own relation."""

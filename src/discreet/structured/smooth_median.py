@@ -90,13 +90,13 @@ class SmoothMedian:
         """The order statistics that decide the answer: private."""
         return Window.around(values, self.grid, reach=self.reach, neighbours=self.neighbours)
 
-    def __call__(self, values: Values, *, rng: RandomSource | None = None) -> float:
+    def __call__(self, value: Values, *, rng: RandomSource | None = None) -> float:
         """The private median: a lattice point between the bounds."""
-        return self.grid.value(self.mechanism(self.window(values), rng=rng))
+        return self.grid.value(self.mechanism(self.window(value), rng=rng))
 
-    def releases(self, values: Values, count: int, *, rng: RandomSource | None = None) -> npt.NDArray[np.float64]:
+    def releases(self, value: Values, count: int, *, rng: RandomSource | None = None) -> npt.NDArray[np.float64]:
         """`count` independent releases, for audits and pictures; as a release they would cost `count` times."""
-        return self.grid.value(self.mechanism.releases(self.window(values), count, rng=rng))
+        return self.grid.value(self.mechanism.releases(self.window(value), count, rng=rng))
 
     def privacy(self) -> PureDP | ApproxDP:
         """That of the noise, under the relation for which the bound is smooth."""

@@ -72,9 +72,9 @@ class StableMedian:
         reach = 3 * self.mechanism.threshold
         return Window.around(values, self.grid, reach=reach, neighbours=self.neighbours)
 
-    def __call__(self, values: Values, *, rng: RandomSource | None = None) -> float | Refused:
+    def __call__(self, value: Values, *, rng: RandomSource | None = None) -> float | Refused:
         """The private median: a lattice point between the bounds, or `Refused()`."""
-        answer = self.mechanism(self.window(values), rng=rng)
+        answer = self.mechanism(self.window(value), rng=rng)
         return answer if isinstance(answer, Refused) else self.grid.value(answer)
 
     def privacy(self) -> ApproxDP:
