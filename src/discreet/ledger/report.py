@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import LedgerError
 from discreet.ledger.account import Account, Balance
 from discreet.ledger.amount import write, write_cap
-from discreet.ledger.book import Book, touched
+from discreet.ledger.book import FIRST, Book, touched
 from discreet.ledger.budget import Budget, budget_of
 from discreet.ledger.chain import Anchor, Entry
 from discreet.ledger.request import now
@@ -150,6 +150,8 @@ def _replayed(entries: Sequence[Entry]) -> tuple[dict[Account, int], dict[str, l
                 present = book.present(unit)
                 period = present if present.scope == "period" else None
                 spends.update(touched(unit, map(str, tables), analyst, period))
+            case {"kind": "renewal", "unit": str(unit)}:
+                spends.setdefault(Account(unit, "period", FIRST), spends[Account(unit, "unit", unit)])
             case _:
                 pass
         unit = record.get("unit")
