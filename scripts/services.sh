@@ -24,16 +24,22 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         mkdir -p /etc/postgresql-common
         echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.conf
     fi
-    install() { apt-get install --yes --quiet=2 --no-install-recommends $packages >/dev/null; }
-    install 2>/dev/null || { apt-get update --quiet=2 >/dev/null && install; } || true
+    install() {
+        apt-get install --yes --quiet=2 --no-install-recommends -o Dpkg::Options::=--force-confold "$@" </dev/null >/dev/null
+    }
+    if ! install $packages 2>/dev/null; then # no lists yet, old lists, or a release with another Java
+        apt-get update --quiet=2 </dev/null >/dev/null || true
+        for package in $packages; do
+            install "$package" || { [ "$package" = openjdk-17-jre-headless ] && install default-jre-headless; } || true
+        done
+    fi
 fi
 
 packages=$(missing)
 if [ -n "$packages" ]; then
     {
         echo "MISSING: the tests of PostgreSQL, Spark and the fault campaign will FAIL without these packages:"
-        echo "    $packages" | tr '\n' ' '
-        echo
+        echo "   " $packages
         echo "Install them as root, for example:  apt-get install" $packages
     } >&2
     exit 1
