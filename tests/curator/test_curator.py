@@ -79,7 +79,7 @@ def test_a_refused_question_reads_no_data(visits, ledger):
     with pytest.raises(BudgetExhausted):
         curator.ask(COUNT, epsilon=2)
     with pytest.raises(UnsupportedError):
-        curator.ask("SELECT MAX(age) FROM visits", epsilon=0.1)
+        curator.ask("SELECT MODE(age) FROM visits", epsilon=0.1)
 
     assert engine.spends_seen == []
     assert ledger.budget("patient").balance.spent.epsilon == 0

@@ -1,11 +1,12 @@
 """discreet.curator.plan and explain: shares add up, better than even, least epsilon for an error."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from discreet.composition.price import price
-from discreet.curator.plan import _error, _laplace, _weight, plan
+from discreet.curator.plan import _error, _laplace, _Task, _weight, plan
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.privacy import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.number import exact
@@ -41,11 +42,12 @@ def test_the_split_beats_an_even_one(visits):
         "SELECT COUNT(*) AS n, AVG(cost) AS m, AVG(age) AS a, VARIANCE(age) AS v FROM visits", {"visits": visits}
     )
     step = plan(query, visits, epsilon=1)
-    parts = [release.part for release in step.releases]
-    weights = [_weight(part, query.aggregates, 2, 1) for part in parts]
-    even = _laplace(parts, [1.0] * len(parts), Fraction(1), 2, 1)
+    parts = tuple(release.part for release in step.releases)
+    weights = tuple(_weight(part, query.aggregates, 2, 1) for part in parts)
+    task = _Task(parts, weights, rows=2, groups=1, cells=1)
+    even = _laplace(replace(task, weights=(1.0,) * len(parts)), Fraction(1))
 
-    assert _error(step.releases, weights, 2, 1) < 0.95 * _error(even, weights, 2, 1)
+    assert _error(step.releases, task) < 0.95 * _error(even, task)
 
 
 def test_a_delta_buys_gaussian_noise_where_that_is_better(visits):

@@ -1,6 +1,5 @@
 """Odd but allowed requests: tiny budgets, wide sums, keys of any type, engines that fail."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -126,10 +125,14 @@ def test_different_questions_have_different_keys():
         plan(step.query, table, epsilon="0.5"),
         plan(step.query, table, budget=ApproxDP(1, 0)),
         plan(step.query, table, epsilon=1, rows_per_unit=1),
-        replace(step, table=Table("none.parquet", domain=DOMAIN, unit="patient", version=2)),
-    ]
+        *(plan(parse("SELECT COUNT(*) FROM visits", {"visits": other}), other, epsilon=1, rows_per_unit=2) for other in (
+            Table("none.parquet", domain=DOMAIN, unit="patient", rows_per_unit=2, version=2),
+            Table("none.parquet", domain=DOMAIN, unit="patient", rows_per_unit=3),
+            Table("none.parquet", domain=DOMAIN.without("ward"), unit="patient", rows_per_unit=2),
+        )),
+    ]  # fmt: skip
 
-    assert len({_key(step), *map(_key, others)}) == 6
+    assert len({_key(step), *map(_key, others)}) == 8
 
 
 def test_a_column_that_is_not_a_declaration_is_refused():

@@ -228,6 +228,7 @@ def test_the_twin_that_casts_raises_where_the_code_does_not(connection):
             connection.execute("SELECT CAST(v AS BIGINT) FROM t").fetchall()
 
 
-def test_an_identifier_has_no_code():
+def test_an_identifier_is_its_text_and_has_no_integer_code(connection):
+    assert coded(connection, Identifier(), "BIGINT", ["7", "-3", "0"]) == ["7", "-3", "0", None]
     with pytest.raises(UnsupportedError, match="can only name a unit"):
-        code(Identifier(), name="patient", physical="BIGINT")
+        _ = Identifier().codes

@@ -120,7 +120,7 @@ def test_nothing_but_the_source_can_be_reached(tmp_path):
     other = str(tmp_path / "part-1.parquet")
     for source in (others[0], others[2], others[4], others[7]):
         with DuckDB()._open() as connection:
-            relation = sources.attach(connection, source)
+            (relation,) = sources.attach(connection, [source])
             connection.execute(f"SELECT * FROM {relation}").fetchall()
             for forbidden in (
                 f"SELECT * FROM read_parquet('{other}')", f"SELECT * FROM '{other}'",

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import DiscreetError
+from discreet.queries.compile import grid, parts
 from discreet.queries.sql import parse
 from tests.queries.hospital import SCHEMA
 
@@ -27,12 +28,15 @@ OPERATORS = [
     "ANY_VALUE(age)",
     "ARBITRARY(age)",
     "MODE(age)",
-    "MEDIAN(age)",
-    "QUANTILE_CONT(age, 0.5)",
-    "QUANTILE_DISC(age, 0.5)",
-    "APPROX_QUANTILE(age, 0.5)",
-    "MIN(age)",
-    "MAX(age)",
+    "MEDIAN(ward)",
+    "MEDIAN(DISTINCT age)",
+    "QUANTILE_CONT(age, cost)",
+    "QUANTILE_DISC(age, [0.1, 0.5])",
+    "APPROX_QUANTILE(age, 1.5)",
+    "MIN(age, 3)",
+    "MAX(patient)",
+    "MAX_BY(age, cost)",
+    "MAD(age)",
     "ARG_MIN(age, cost)",
     "ARG_MAX(age, cost)",
     "LIST(age)",
@@ -80,6 +84,22 @@ def test_it_is_refused_inside_an_aggregate_and_as_a_key_too(operator):
 def test_rows_are_never_chosen_by_their_place(clause):
     with pytest.raises(DiscreetError):
         parse(f"SELECT COUNT(*) FROM (SELECT * FROM visits {clause}", SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "ranked",
+    ["MEDIAN(age)", "QUANTILE(age, 0.9)", "QUANTILE_CONT(age, 0.5)", "QUANTILE_DISC(age, 0.5)", "APPROX_QUANTILE(age, 0.5)",
+     "MIN(age)", "MAX(age)", "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age)"],
+)  # fmt: skip
+def test_ranks_are_read_only_as_counts_on_a_declared_grid(ranked):
+    """They look at whole columns, so what the engine computes for them is a count of rows, never a rank."""
+    (aggregate,) = parse(f"SELECT {ranked} FROM visits", SCHEMA).aggregates
+    (middle, *_) = parts(aggregate)
+    step = grid(parse(f"SELECT {ranked} FROM visits", SCHEMA), SCHEMA["visits"], middle, rows=2)
+
+    assert aggregate.function == "quantile"
+    assert [measure.kind for measure in step.measures] == ["rows"]
+    assert [key.size for key in step.keys] == [120]
 
 
 def test_there_are_more_than_forty():

@@ -223,11 +223,11 @@ class ChargedAfter(Curator):
         self._later = (step, analyst, fresh)
         return Receipt(id=0, time="", price=step.price, hash=""), None
 
-    def _release(self, step, pass_, engine):
-        noisy = super()._release(step, pass_, engine)
+    def _release(self, step, passes, engine):
+        released = super()._release(step, passes, engine)
         step, analyst, fresh = self._later
         Curator._pay(self, step, analyst=analyst, fresh=fresh)
-        return noisy
+        return released
 
     def ask(self, *args, **keywords):
         with patch.object(self.ledger, "store", lambda *_: None):
@@ -237,44 +237,44 @@ class ChargedAfter(Curator):
 class FreeWhenEmpty(ChargedAfter):
     """Nothing is charged where nobody was found."""
 
-    def _release(self, step, pass_, engine):
-        cells = engine.inner.run(step.table, pass_).through(lambda found: found)
-        return super()._release(step, pass_, engine) if cells.any() else [c * 0 for c in cells.T]
+    def _release(self, step, passes, engine):
+        cells = engine.inner.run(step.table, passes[0]).through(lambda found: found)
+        return super()._release(step, passes, engine) if cells.any() else ([c * 0 for c in cells.T], None)
 
 
 class Unnoised(Curator):
     """No bound is known for the number of people, so it gets no noise."""
 
-    def _release(self, step, pass_, engine):
-        exact_cells = engine.run(step.table, pass_)
+    def _release(self, step, passes, engine):
+        exact_cells = engine.run(step.table, passes[0])
         return [
             exact_cells.through(
                 lambda cells, i=i, r=release: cells[:, i] if r.part.kind == "units" else r.mechanism(cells[:, i])
             )
             for i, release in enumerate(step.releases)
-        ]
+        ], None
 
 
 class OneDraw(Curator):
     """One draw serves all columns."""
 
-    def _release(self, step, pass_, engine):
-        cells = engine.run(step.table, pass_).through(lambda found: found)
+    def _release(self, step, passes, engine):
+        cells = engine.run(step.table, passes[0]).through(lambda found: found)
         first = step.releases[0].mechanism(cells[:, 0])
-        return [first - cells[:, 0] + cells[:, i] for i in range(len(step.releases))]
+        return [first - cells[:, 0] + cells[:, i] for i in range(len(step.releases))], None
 
 
 class DrawnAgain(Curator):
     """Every look at the answer draws again; one charge."""
 
-    def _release(self, step, pass_, engine):
-        super()._release(step, pass_, engine)
+    def _release(self, step, passes, engine):
+        super()._release(step, passes, engine)
         return [
-            Sealed(engine.inner.run(step.table, pass_).through(lambda c: c)).through(
+            Sealed(engine.inner.run(step.table, passes[0]).through(lambda c: c)).through(
                 lambda cells, i=i, r=release: r.mechanism(cells[:, i])
             )
             for i, release in enumerate(step.releases)
-        ]
+        ], None
 
 
 def _population(step):
