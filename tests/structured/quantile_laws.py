@@ -10,6 +10,8 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise
 from math import lcm
 
+from scipy.stats import chisquare
+
 from discreet.structured.quantile_tree import Node, tree
 from discreet.structured.rank_loss import row_sensitivity
 
@@ -76,6 +78,13 @@ def recursive_law(counts, quantiles, t, *, depth: int = 0, margin: int = 0):
             return
         (node, low, part), *rest = pending
         t_here = t ** (common // row_sensitivity(node.relative))
+        if node.relative in (0, 1):  # an end is found among cells, not places
+            cells = defaultdict(int)
+            for i, count in enumerate(part):
+                cells[(low + i) >> depth] += count
+            for cell, p in zip(cells, softmax(loss(tuple(cells.values()), node.relative, margin), t_here), strict=True):
+                walk(rest, found | {node.place: cell}, chance * p)
+            return
         for j, p in enumerate(softmax(loss(part, node.relative, margin), t_here)):
             left = (*part[:j], part[j] // 2)
             right = (part[j] - part[j] // 2, *part[j + 1 :])
@@ -99,6 +108,20 @@ def joint_law(counts, quantiles, t, *, depth: int = 0):
         weights[tuple(p >> depth for p in places)] += t**total
     whole = sum(weights.values())
     return {cells: w / whole for cells, w in weights.items()}
+
+
+def pvalue(seen, law, runs):
+    """Chi-squared over outcomes (a Counter and a dictionary), the rare ones pooled."""
+    assert set(seen) <= set(law)
+    often = [key for key, p in law.items() if p * runs >= 8]
+    observed, wanted = [seen[key] for key in often], [law[key] * runs for key in often]
+    if runs - sum(wanted) < 8:  # the rare ones are too rare even together
+        observed[-1] += runs - sum(observed)
+        wanted[-1] += runs - sum(wanted)
+    else:
+        observed.append(runs - sum(observed))
+        wanted.append(runs - sum(wanted))
+    return chisquare(observed, wanted).pvalue
 
 
 def worst(law, pairs):

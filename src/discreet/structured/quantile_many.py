@@ -36,6 +36,13 @@ LARGEST = 1 << 36  # lattice points
 MISSED = 0.05  # how likely a released minimum may lie below every row
 
 
+_CLOSED = {
+    "joint": "the joint method finds at most 12 quantiles, none of them 0 or 1, and not at a small epsilon;"
+    " pass method='recursive'",
+    "recursive": "the recursive method needs a quantile other than 0 and 1; pass method='independent'",
+}
+
+
 def listed(quantiles: object) -> list[Any]:
     """One quantile or many, as a list.
 
@@ -65,11 +72,8 @@ class ManyQuantiles:
             require(whole and value >= 1, f"an integer {name} >= 1", **{name: value})
         require(self.size <= LARGEST, f"at most {LARGEST} lattice points", points=self.size)
         require(self.method in get_args(Method), f"method one of {', '.join(get_args(Method))}", method=self.method)
-        if self.method == "joint" and "joint" not in self.alternatives():
-            raise UnsupportedError(
-                "the joint method finds at most 12 quantiles, none of them 0 or 1, and not at a small epsilon;"
-                " pass method='recursive'"
-            )
+        if self.method not in ("auto", "independent", *self.alternatives()) and len(self.quantiles) > 1:
+            raise UnsupportedError(_CLOSED[self.method])
 
     @classmethod
     def of(
@@ -88,7 +92,8 @@ class ManyQuantiles:
     @property
     def chosen(self) -> str:
         """The method in use."""
-        return next(iter(self.alternatives())) if self.method == "auto" else self.method
+        alone = len(self.quantiles) == 1  # then all methods are the same
+        return next(iter(self.alternatives())) if self.method == "auto" or alone else self.method
 
     @property
     def depth(self) -> int:
@@ -100,7 +105,7 @@ class ManyQuantiles:
         whole = Part(0, (self.size << self.depth) - 1, 0, index.rows)
         match self.chosen:
             case "independent":
-                return [self._draw(index, whole, q, len(self.quantiles), rng)[0] for q in self.quantiles]
+                return [self._draw(index, whole, q, len(self.quantiles), 0, rng)[0] for q in self.quantiles]
             case "joint":
                 places = draw_all(index, whole, self.quantiles, self._joint.rate, depth=self.depth, rng=rng)
                 return [place >> self.depth for place in places]
@@ -110,17 +115,21 @@ class ManyQuantiles:
         while waiting:
             node, part = waiting.pop()
             if node is not None:
-                place, rank = self._draw(index, part, node.relative, top.height, rng)
+                if node.relative in (0, 1):  # an end is never cut, and so its ties need no places
+                    part = part.coarser(self.depth)
+                    found[node.place] = self._draw(index, part, node.relative, top.height, 0, rng)[0]
+                    continue
+                place, rank = self._draw(index, part, node.relative, top.height, self.depth, rng)
                 found[node.place] = place >> self.depth
                 left, right = part.split(place, rank)
                 waiting += [(node.left, left), (node.right, right)]
         return found
 
     def _draw(
-        self, index: RankIndex | CountIndex, part: Part, quantile: Fraction, share: int, rng: RandomSource
+        self, index: RankIndex | CountIndex, part: Part, quantile: Fraction, share: int, depth: int, rng: RandomSource
     ) -> tuple[int, int]:
         select, margin = self._select(quantile, share), self._margin(quantile, share)
-        return draw(index, part, quantile, select.rate, depth=self.depth, margin=margin, rng=rng)
+        return draw(index, part, quantile, select.rate, depth=depth, margin=margin, rng=rng)
 
     def _select(self, quantile: Fraction, share: int) -> Exponential:
         """One of `share` choices on the same rows."""

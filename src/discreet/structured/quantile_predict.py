@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 from discreet.structured.quantile_joint import joint_reach
@@ -48,10 +49,17 @@ def predicted(quantiles: tuple[Fraction, ...], epsilon: Fraction, rows_per_unit:
     >>> {method: round(rows, 1) for method, rows in predicted(deciles, Fraction(1), 1, 1 << 40).items()}
     {'joint': 4.9, 'recursive': 5.4, 'independent': 13.0}
     """
+    return dict(_predicted(quantiles, epsilon, rows_per_unit, places))
+
+
+@lru_cache(maxsize=256)
+def _predicted(
+    quantiles: tuple[Fraction, ...], epsilon: Fraction, rows_per_unit: int, places: int
+) -> tuple[tuple[str, float], ...]:
     m, height = len(quantiles), tree(quantiles).height
     alone = [1 / row_rate(q, epsilon / m, rows_per_unit) for q in quantiles]
     found = {"independent": sum(alone) / m}
-    if m > 1:
+    if m > 1 and any(0 < q < 1 for q in quantiles):
         own = {node.place: 1 / row_rate(node.relative, epsilon / height, rows_per_unit) for node in tree(quantiles)}
         sums = [
             math.sqrt(sum((float(s) * own[place]) ** 2 for place, s in row.items())) for row in inherited(quantiles)
@@ -59,7 +67,7 @@ def predicted(quantiles: tuple[Fraction, ...], epsilon: Fraction, rows_per_unit:
         found["recursive"] = sum(sums) / m
         if joint_applies(quantiles, epsilon, rows_per_unit, places):
             found["joint"] = _joint(quantiles, epsilon, rows_per_unit)
-    return dict(sorted(found.items(), key=lambda item: item[1]))
+    return tuple(sorted(found.items(), key=lambda item: item[1]))
 
 
 def joint_applies(quantiles: tuple[Fraction, ...], epsilon: Fraction, rows_per_unit: int, places: int) -> bool:

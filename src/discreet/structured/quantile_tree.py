@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Node:
             yield from child or ()
 
 
+@lru_cache(maxsize=256)
 def tree(quantiles: tuple[Fraction, ...]) -> Node:
     """The order for strictly increasing quantiles.
 

@@ -50,6 +50,10 @@ class Part:
         """What lies to the left and to the right of a place, whose own rows are cut at a rank."""
         return Part(self.lower, place, self.first, rank), Part(place, self.upper, rank, self.after)
 
+    def coarser(self, depth: int) -> Part:
+        """The same rows on the lattice of which each point has 2^depth of these places."""
+        return Part(self.lower >> depth, self.upper >> depth, self.first, self.after)
+
 
 def draw(
     index: RankIndex | CountIndex,
