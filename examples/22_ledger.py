@@ -14,7 +14,7 @@ import discreet as dc
 from discreet.ledger import Ledger
 
 ledger = Ledger.open("ledger.db")  # created if it is not there, mode 0600
-ledger.register(unit="patient", cap=dc.ApproxDP(1, 1e-6))  # the promise to every patient; it cannot be changed
+ledger.register(unit="patient", cap=dc.ApproxDP(1, 1e-6))  # the promise to every patient; never lowered
 ledger.sub_cap("visits", dc.PureDP(0.8))  # inside it: this table
 ledger.allot("ada", dc.PureDP(0.5))  # inside it: this analyst
 

@@ -355,6 +355,26 @@ def test_a_ledger_that_should_be_there_is_not_made_anew(schema_url):
         Ledger.open(schema_url)
 
 
+def test_a_role_needs_no_more_than_the_guide_says(postgres_server, schema_url):
+    """SELECT and INSERT on entries and answers; UPDATE besides on head and balances."""
+    _opened(schema_url).close()
+    name = schema_url.rpartition("%3D")[2]
+    _raw(
+        schema_url,
+        "CREATE ROLE teller LOGIN",
+        f"GRANT USAGE ON SCHEMA {name} TO teller",
+        f"GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA {name} TO teller",
+        "GRANT UPDATE ON head, balances TO teller",
+    )
+    with Ledger.open(schema_url.replace("postgres@", "teller@"), create=False) as ledger:
+        ledger.store(_spend(ledger, key="k", analyst="ada"), b"answer")
+        ledger.retire("visits", reason="over")
+        ledger.verify()
+
+        assert ledger.recall("k", analyst="ada") == b"answer"
+    _raw(schema_url, "DROP OWNED BY teller", "DROP ROLE teller")
+
+
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])
 def test_plain_addresses_are_taken(schema_url, scheme):
     with Ledger.open(schema_url.replace("postgresql", scheme, 1)) as ledger:

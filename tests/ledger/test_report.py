@@ -210,7 +210,7 @@ def test_the_promise_of_a_renewed_budget_names_both_figures(ledger):
     sentence = ledger.report().promises["patient"]
 
     assert "by a factor of at most 20.086, plus at most 2e-06." in sentence  # e^3, over all periods
-    assert "the present one, 2027, changes it by a factor of at most 2.719, plus at most 1e-06." in sentence
+    assert "In the present period, 2027, by a factor of at most 2.719, plus at most 1e-06." in sentence
 
 
 def test_the_timeline_is_the_share_of_the_cap_that_is_spent():

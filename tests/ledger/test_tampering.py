@@ -10,7 +10,7 @@ import sqlite3
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger import Ledger, ledger
+from discreet.ledger import Ledger
 from discreet.ledger.chain import START, canonical, digest
 from discreet.privacy.event import LaplaceEvent
 from discreet.privacy.guarantee import ApproxDP, PureDP
@@ -270,45 +270,3 @@ def test_a_torn_file_is_refused(original, tmp_path):
         path.write_bytes(content[: len(content) * part // 8])
 
         assert _refused(path)
-
-
-def test_an_old_backup_is_refused_with_the_anchor(tmp_path):
-    path, backups = tmp_path / "ledger.db", []
-    with Ledger.open(path) as book:
-        book.register(unit="patient", cap=PureDP(100))
-    for i in range(counts(quick=10, full=100)):
-        backups.append(shutil.copy(path, tmp_path / f"backup{i}.db"))
-        with Ledger.open(path) as book:
-            _spend(book)
-            anchor = book.anchor()
-
-    assert not _refused(path, anchor=anchor)
-    for backup in backups:
-        assert not _refused(backup)  # the twin without an anchor cannot tell
-        with pytest.raises(LedgerError, match="rolled back"):
-            Ledger.open(backup, anchor=anchor)
-
-
-def test_a_second_server_on_a_copy_is_refused_with_the_anchor(original, copy):
-    """Both copies go on; each is refused with the anchor of the other."""
-    other = shutil.copy(original, copy.parent / "other.db")
-    anchors = []
-    for path in (copy, other):
-        with Ledger.open(path) as book:
-            _spend(book)
-            anchors.append(book.anchor())
-
-    for path, mine, theirs in ((copy, 0, 1), (other, 1, 0)):
-        assert not _refused(path, anchor=anchors[mine])
-        assert _refused(path, anchor=anchors[theirs])
-
-
-def test_a_clock_that_goes_back_changes_no_order_and_no_total(copy, monkeypatch):
-    monkeypatch.setattr(ledger, "now", lambda: "1970-01-01T00:00:00.000000Z")
-    with Ledger.open(copy) as book:
-        before = book.budget("patient").balance.spent.epsilon
-        receipt = _spend(book)
-        book.verify()
-
-        assert receipt.id == max(entry.id for entry in book.entries())
-        assert book.budget("patient").balance.spent.epsilon > before

@@ -203,16 +203,14 @@ def promise(budget: Budget) -> str:
     """
     cap = budget.balance.cap
     assert cap is not None
+    extent = f"released in the {len(budget.periods)} periods so far" if budget.periods else "that is ever released"
     sentence = (
-        f"Whoever sees everything that is ever released, and knows everything else: {_change(budget.unit, cap)} changes"
+        f"Whoever sees everything {extent}, and knows everything else: {_change(budget.unit, cap)} changes"
         f" the probability of whatever they see by {_factor(cap)}."
     )
     if budget.period is not None and budget.present.cap is not None:
         within = _factor(budget.present.cap)
-        sentence += (
-            f" That is over all {len(budget.periods)} periods so far, and grows with each; what is released in the"
-            f" present one, {budget.period}, changes it by {within}."
-        )
+        sentence += f" In the present period, {budget.period}, by {within}. Each new period adds to the first figure."
     return sentence
 
 
