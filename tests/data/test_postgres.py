@@ -249,6 +249,7 @@ def test_a_view_a_foreign_table_and_row_security_are_refused(fresh_postgres_url)
         ("{url}", "need a source such as"),
         ("{url}#", "need #table"),
         ("postgresql://me:secret@localhost/db#visits", "without a password"),
+        ("postgresql:///db?user=me&password=secret#visits", "without a password"),
         ("visits", "need a source such as"),
         ("mysql://localhost/db#visits", "need a source such as"),
         (pa.table(ROWS), "got Table"),
@@ -290,13 +291,23 @@ def test_tables_of_two_databases_never_meet(postgres_url):
         Postgres().ready(joined, dataclasses.replace(PLAN, columns=("a", "b")))
 
 
-def test_nothing_can_be_written(postgres_url):
+@pytest.mark.parametrize(
+    "statement", ["CREATE TABLE public.written (x int)", "SELECT setval('public.s', 7)", "SET TRANSACTION READ WRITE"]
+)
+def test_nothing_can_be_written(postgres_url, statement):
+    execute(postgres_url, "CREATE SEQUENCE IF NOT EXISTS s")
+    with Postgres()._open(postgres_url) as connection, pytest.raises(psycopg.Error, match=r"read-only|read-write"):
+        connection.execute(statement)
+
+
+def test_every_session_is_settled_in_the_transaction_that_reads(postgres_url):
+    """A pooler may give each transaction another session: what was set for one must hold in it, and only in it."""
     with Postgres()._open(postgres_url) as connection:
-        for statement in ("CREATE TABLE written (x int)", "CREATE TEMPORARY SEQUENCE s", "SELECT nextval('s')"):
-            with pytest.raises(psycopg.Error):
-                connection.execute(statement)
-        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
-            connection.execute("CREATE TABLE public.written (x int)")
+        assert connection.info.transaction_status.name == "INTRANS"
+        assert connection.execute("SHOW search_path").fetchall() == [("pg_catalog",)]
+        connection.rollback()
+
+        assert connection.execute("SHOW search_path").fetchall() != [("pg_catalog",)]
 
 
 SETTINGS = {

@@ -28,7 +28,7 @@ NUMERIC = [column for column in DECLARED if isinstance(column, (Integer, Real))]
 @pytest.fixture(scope="module")
 def postgres(postgres_url):
     with psycopg.connect(postgres_url, autocommit=True) as connection:
-        for name, value in (MEANING | {"default_transaction_read_only": "off"}).items():
+        for name, value in MEANING.items():
             connection.execute(f"SELECT set_config('{name}', '{value}', false)")
         connection.execute("CREATE TEMPORARY TABLE warm ()")
         yield connection
@@ -245,7 +245,7 @@ def test_every_kind_of_text_is_compared_byte_for_byte(postgres, kind):
     statements = {
         "citext": "CREATE EXTENSION IF NOT EXISTS citext SCHEMA public",
         "enumerated": "CREATE TYPE pg_temp.enumerated AS ENUM ('a', 'A', 'b')",
-        "shouting": "CREATE COLLATION public.shouting (provider = icu, locale = 'und-u-ks-level1', deterministic = off)",
+        "shouting": "CREATE COLLATION public.shouting (provider = icu, locale = 'und-u-ks-level1', deterministic = 0)",
     }
     if kind in statements:
         postgres.execute(statements[kind])

@@ -1,8 +1,9 @@
 """PostgreSQL as an engine: the whole aggregation is one SELECT, and only its sums and counts come back.
 
-Each run opens a connection, makes every setting that the SQL depends on, checks that the server took them,
-looks the table up in the catalogue, and runs one statement in a read-only transaction.  After the first private row
-may have been read, every failure becomes one constant message, as with every engine.
+Each run opens a connection and one read-only transaction.  In it every setting that the SQL depends on is made and
+read back, the table is looked up in the catalogue, and one statement is run: a pooler between us and the server that
+hands out sessions by the transaction changes nothing.  After the first private row may have been
+read, every failure becomes one constant message, as with every engine.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 
-# what the meaning of the SQL depends on; the server must show each as it is set
+# what the meaning of the SQL depends on, for one transaction; the server must show each as it is set
 MEANING = {
     "search_path": "pg_catalog",
     "TimeZone": "UTC",
@@ -42,9 +43,8 @@ MEANING = {
     "transform_null_equals": "off",
     "client_encoding": "UTF8",
     "row_security": "off",  # an error rather than fewer rows
-    "default_transaction_read_only": "on",
-    "default_transaction_isolation": "repeatable read",
 }
+BEGUN = {"transaction_read_only": "on", "transaction_isolation": "repeatable read"}
 _tested: set[tuple[str, object]] = set()  # the servers that passed the self-test in this process
 
 
@@ -84,6 +84,7 @@ class Postgres:
         with self._open(url) as connection:
             statement = _statement(connection, table, aggregation, places)
             _reached(lambda: connection.execute(f"PREPARE discreet AS {statement}".encode()))
+            _reached(lambda: connection.execute("DEALLOCATE discreet"))
 
     def sql(self, table: Table, aggregation: Aggregation) -> str:
         """The statement that is run; made from public facts and the catalogue."""
@@ -96,12 +97,7 @@ class Postgres:
         url, places = self._places(table, aggregation)
         with self._open(url) as connection:
             statement = _statement(connection, table, aggregation, places).encode()
-
-            def compute() -> Sealed | SealedGroups:
-                with connection.transaction():
-                    return sealed(aggregation, connection.execute(statement).fetchall())
-
-            return constant_faults(compute)
+            return constant_faults(lambda: sealed(aggregation, connection.execute(statement).fetchall()))
 
     def _places(self, table: Table, aggregation: Aggregation) -> tuple[str, dict[Table, tuple[Place, set[str]]]]:
         """The one database, and each table in it with the columns that are read."""
@@ -122,10 +118,11 @@ class Postgres:
             import psycopg
         except ImportError:
             raise UnsupportedError("PostgreSQL needs psycopg: pip install 'discreet[postgres]'") from None
-        connection = _reached(lambda: psycopg.connect(url, autocommit=True, application_name="discreet"))
+        options = {"application_name": "discreet", "prepare_threshold": None}
+        connection = _reached(lambda: psycopg.connect(url, **options))
         try:
-            _reached(lambda: self._settle(connection))
-            started = _reached(lambda: connection.execute("SELECT pg_postmaster_start_time()").fetchall()[0][0])
+            connection.read_only, connection.isolation_level = True, psycopg.IsolationLevel.REPEATABLE_READ
+            started = _reached(lambda: self._settle(connection))
             if (url, started) not in _tested:
                 _verify(connection)
                 _tested.add((url, started))
@@ -133,16 +130,19 @@ class Postgres:
         finally:
             connection.close()
 
-    def _settle(self, connection: psycopg.Connection) -> None:
-        """Make the settings, and see that they are made."""
+    def _settle(self, connection: psycopg.Connection) -> object:
+        """Make the settings, and see that they are made; when the server was started."""
         costs = {"statement_timeout": f"{self.statement_timeout}s", "work_mem": self.work_mem, "jit": "off"}
-        quiet = {"client_min_messages": "error"}
-        for name, value in (MEANING | costs | quiet).items():
-            connection.execute(f"SELECT set_config('{name}', '{value}', false)".encode())
-        for name, value in MEANING.items():
-            ((taken,),) = connection.execute(f"SELECT current_setting('{name}')".encode()).fetchall()
-            if taken != value:
-                raise UnsupportedError(f"the server shows {name} = {taken!r}, and {value!r} is needed")
+        chosen = MEANING | costs | {"client_min_messages": "error"}
+        made = ", ".join(f"set_config('{name}', '{value}', true)" for name, value in chosen.items())
+        connection.execute(f"SELECT {made}".encode())
+        needed = MEANING | BEGUN
+        shown = ", ".join(f"current_setting('{name}')" for name in needed)
+        ((*taken, started),) = connection.execute(f"SELECT {shown}, pg_postmaster_start_time()".encode()).fetchall()
+        for (name, value), found in zip(needed.items(), taken, strict=True):
+            if found != value:
+                raise UnsupportedError(f"the server shows {name} = {found!r}, and {value!r} is needed")
+        return started
 
 
 def _reached(work: Callable[[], Made]) -> Made:

@@ -50,7 +50,8 @@ def place(source: object, *, url: str | None) -> Place:
         raise DomainError(f"need a source such as 'postgresql://host/database#table', got {type(source).__name__}")
     where, _, name = source.rpartition("#")
     if where.startswith(SCHEMES):
-        if urlsplit(where).password is not None:  # a source is printed; a password must not be
+        parts = urlsplit(where)
+        if parts.password is not None or "password" in parts.query:  # a source is printed; a password must not be
             raise DomainError("need a source without a password; keep it in a password file or in PGPASSWORD")
         url = where
     elif where or url is None:
