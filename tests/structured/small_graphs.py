@@ -16,12 +16,15 @@ class SmallGraphs:
         self.n = n
         self.pairs = list(combinations(range(n), 2))
         self.all = range(1 << len(self.pairs))
+        self._made: dict[int, Graph] = {}
 
     def edges(self, mask: int) -> list[tuple[int, int]]:
         return [pair for i, pair in enumerate(self.pairs) if mask >> i & 1]
 
     def graph(self, mask: int) -> Graph:
-        return Graph.from_edges(self.edges(mask), vertices=self.n)
+        if mask not in self._made:
+            self._made[mask] = Graph.from_edges(self.edges(mask), vertices=self.n)
+        return self._made[mask]
 
     def degrees(self, mask: int) -> list[int]:
         edges = self.edges(mask)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import DomainError, require
+from discreet.errors import DomainError, ParameterError, require
 
 if TYPE_CHECKING:
     import numpy as np
@@ -135,6 +135,13 @@ class Graph:
         left = np.repeat(np.arange(self.vertices, dtype=np.int32), self.degrees)
         once = left < self.indices
         return np.column_stack([left[once], self.indices[once]])
+
+
+def checked(graph: object) -> Graph:
+    """The graph, if it is one: what every count of a graph begins with."""
+    if not isinstance(graph, Graph):
+        raise ParameterError(f"need a Graph, got {type(graph).__name__}")
+    return graph
 
 
 def _numbered(ends: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

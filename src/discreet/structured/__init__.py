@@ -7,6 +7,7 @@ from discreet.structured.ladder import Ladder as Ladder
 from discreet.structured.node_privacy import DegreeBound as DegreeBound
 from discreet.structured.node_privacy import NodeDegreeHistogram as NodeDegreeHistogram
 from discreet.structured.node_privacy import NodeEdgeCount as NodeEdgeCount
+from discreet.structured.node_triangles import NodeTriangleCount as NodeTriangleCount
 from discreet.structured.noisy_local import NoisyLocal as NoisyLocal
 from discreet.structured.noisy_local import SensitivityBound as SensitivityBound
 from discreet.structured.private_quantile import PrivateQuantile as PrivateQuantile

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.data.graph import Graph
+from discreet.data.graph import Graph, checked
 from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.mechanisms.laplace import Laplace
@@ -56,7 +56,7 @@ class EdgeCount:
 
     def __call__(self, graph: Graph, *, rng: RandomSource | None = None) -> int:
         """The noisy count."""
-        noisy = self._noise(graph.indices.size // 2, rng=rng)
+        noisy = self._noise(checked(graph).indices.size // 2, rng=rng)
         assert isinstance(noisy, int)
         return noisy
 
@@ -96,7 +96,7 @@ class DegreeSequence:
         """The nearest non-increasing sequence to the noisy one, in whole numbers from 0 to n - 1."""
         import numpy as np
 
-        noisy = self._noise(np.sort(graph.degrees)[::-1].copy(), rng=rng)
+        noisy = self._noise(np.sort(checked(graph).degrees)[::-1].copy(), rng=rng)
         return np.clip(np.rint(non_increasing(np.asarray(noisy))), 0, max(0, graph.vertices - 1)).astype(np.int64)
 
     def privacy(self) -> PureDP:
@@ -140,7 +140,7 @@ class DegreeHistogram:
         """The noisy counts."""
         import numpy as np
 
-        counts = np.bincount(np.minimum(graph.degrees, self.largest), minlength=self.largest + 1)
+        counts = np.bincount(np.minimum(checked(graph).degrees, self.largest), minlength=self.largest + 1)
         return np.asarray(self._noise(counts, rng=rng))
 
     def privacy(self) -> PureDP:

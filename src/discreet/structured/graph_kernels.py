@@ -36,6 +36,42 @@ def _triangles(indptr, indices, start, step):  # noqa: ANN001, ANN202 - typed by
     return total
 
 
+def _corners(indptr, indices, full, found):  # noqa: ANN001, ANN202 - typed by the signature below
+    """For every triangle with a vertex in `full`, a row of its vertices in `full`, and -1; returns how many there are.
+
+    With no room in `found` they are only counted, and full[v] is raised by one for each triangle at v.
+    """
+    n = indptr.size - 1
+    mark = np.full(n, -1, dtype=np.int32)
+    total = 0
+    for u in range(n):
+        for i in range(indptr[u], indptr[u + 1]):
+            if indices[i] >= u:
+                break
+            mark[indices[i]] = u
+        for i in range(indptr[u], indptr[u + 1]):
+            v = indices[i]
+            if v >= u:
+                break
+            for j in range(indptr[v], indptr[v + 1]):
+                w = indices[j]
+                if w >= v:
+                    break
+                if mark[w] != u:
+                    continue
+                if found.shape[0] == 0:
+                    full[u] += 1
+                    full[v] += 1
+                    full[w] += 1
+                    total += 1
+                elif full[u] or full[v] or full[w]:
+                    found[total, 0] = u if full[u] else -1
+                    found[total, 1] = v if full[v] else -1
+                    found[total, 2] = w if full[w] else -1
+                    total += 1
+    return total
+
+
 def _common(indptr, indices, start, step, enough, best, widest):  # noqa: ANN001, ANN202 - typed by the signature below
     """Common neighbours of the pairs u > v with u = start, start + step, ...
 
@@ -154,6 +190,7 @@ def _compiled(function: Callable[..., int], signature: str) -> Callable[..., int
 
 _GRAPH = "int64[::1], int32[::1], int64, int64"
 triangles = _compiled(_triangles, f"int64({_GRAPH})")
+corners = _compiled(_corners, "int64(int64[::1], int32[::1], int64[::1], int32[:, ::1])")
 common = _compiled(_common, f"int64({_GRAPH}, int64, int64[::1], int64[::1])")
 partners = _compiled(_partners, "int64(int64[::1], int32[::1], int64[::1], int64[::1])")
 renumbered = _compiled(_renumbered, "int64(int64[::1], int32[::1], int64[::1], int64[::1], int64[::1], int32[::1])")

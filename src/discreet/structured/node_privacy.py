@@ -4,8 +4,7 @@ Theorem.  Under NodeNeighbours, for a public bound D, with flow_D and kept_D of 
 
     edges      flow_D + Laplace noise of scale 2 D / epsilon, halved                    epsilon-DP
     histogram  the degrees of kept_D + Laplace noise of scale (4 D + 2) / epsilon       epsilon-DP
-    D itself   chosen among powers of two by the exponential mechanism on normalised
-               scores (Raskhodnikova, Smith 2016)                                       epsilon-DP
+    D itself   chosen among powers of two by `extension_choice`                         epsilon-DP
 
 No condition on the graph: where degrees exceed D the answer is too small, never less private.  A
 bound read off the data is not a bound.  Proof: docs/theory/node_privacy.md.
@@ -13,30 +12,26 @@ bound read off the data is not a bound.  Proof: docs/theory/node_privacy.md.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.data.graph import Graph
-from discreet.errors import ParameterError, UnsupportedError, require
+from discreet.data.graph import Graph, checked
+from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
-from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.event import ComposedEvent, Event, ExponentialEvent, LaplaceEvent, PureEvent
 from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import NodeNeighbours
 from discreet.privacy.number import Number, exact
 from discreet.structured.bounded_degree import flow, kept_degrees
+from discreet.structured.extension_choice import ExtensionChoice
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     Counts = npt.NDArray[np.int64]
-
-UNIT = 1024  # a normalised score of one, as an integer
-DOUBT = 0.05  # the probability with which the choice may be worse than its theorem says
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,12 +53,10 @@ class DegreeBound:
 
     def __call__(self, graph: Graph, *, rng: RandomSource | None = None) -> int:
         """A power of two."""
-        candidates = self.candidates(graph.vertices)
-        flows = [flow(_checked(graph), bound) for bound in candidates]
-        return candidates[self._choice(self.scores(flows, candidates), rng)]
-
-    def _choice(self, scores: list[int], rng: RandomSource | None) -> int:
-        return Exponential(epsilon=self.epsilon, sensitivity=UNIT, neighbours=NodeNeighbours)(scores, rng=rng)
+        candidates = self.candidates(checked(graph).vertices)
+        flows, moves = [flow(graph, bound) for bound in candidates], [2 * bound for bound in candidates]
+        choice = ExtensionChoice(epsilon=self.epsilon, counting=self.counting)
+        return candidates[choice(flows, moves, rng=rng)]
 
     @staticmethod
     def candidates(vertices: int) -> list[int]:
@@ -73,17 +66,6 @@ class DegreeBound:
         [1, 2, 4, 8, 16, 32, 64, 128]
         """
         return [1 << j for j in range(max(1, vertices - 1).bit_length() + (vertices > 2))]
-
-    def scores(self, flows: list[int], candidates: list[int]) -> list[int]:
-        """Minus the normalised losses, in units of 1/1024: each moves by at most one unit of 1024 a step.
-
-        The loss of D is the noise 2 D / counting less the flow that D lets through, and moves by 2 D.
-        """
-        calm = math.ceil(2 / exact(self.epsilon) * Fraction(math.log(len(candidates) / DOUBT)))
-        weight = [2 * bound for bound in candidates]  # how far a loss moves
-        loss = [math.ceil(w / exact(self.counting)) - f + calm * w for w, f in zip(weight, flows, strict=True)]
-        pairs = range(len(candidates))
-        return [-max(UNIT * (loss[i] - loss[j]) // (weight[i] + weight[j]) for j in pairs) for i in pairs]
 
     def privacy(self) -> PureDP:
         """epsilon, for all edges of one vertex."""
@@ -116,7 +98,7 @@ class NodeEdgeCount:
     def __post_init__(self) -> None:
         require(exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
         if self.degree_bound is not None:
-            _check_bound(self.degree_bound)
+            check_bound(self.degree_bound)
 
     @property
     def _counting(self) -> Fraction:
@@ -127,7 +109,7 @@ class NodeEdgeCount:
 
     def __call__(self, graph: Graph, *, rng: RandomSource | None = None) -> int:
         """The noisy count, rounded down; too small where degrees exceed the bound."""
-        return self.with_bound(_checked(graph), rng=rng)[0]
+        return self.with_bound(checked(graph), rng=rng)[0]
 
     def with_bound(self, graph: Graph, *, rng: RandomSource | None = None) -> tuple[int, int]:
         """The noisy count and the degree bound it was made with, for the same price."""
@@ -171,7 +153,7 @@ class NodeDegreeHistogram:
 
     def __post_init__(self) -> None:
         require(exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
-        _check_bound(self.degree_bound)
+        check_bound(self.degree_bound)
 
     @property
     def _noise(self) -> Laplace:
@@ -181,7 +163,7 @@ class NodeDegreeHistogram:
         """The noisy counts; edges above the bound are dropped first."""
         import numpy as np
 
-        degrees = kept_degrees(_checked(graph), self.degree_bound)
+        degrees = kept_degrees(checked(graph), self.degree_bound)
         return np.asarray(self._noise(np.bincount(degrees, minlength=self.degree_bound + 1), rng=rng))
 
     def privacy(self) -> PureDP:
@@ -197,12 +179,7 @@ class NodeDegreeHistogram:
         return self._noise.event()
 
 
-def _check_bound(bound: object) -> None:
+def check_bound(bound: object) -> None:
+    """A degree bound is a whole number that fits 31 bits."""
     whole = isinstance(bound, int) and not isinstance(bound, bool)
     require(whole and 1 <= bound < 1 << 31, "a whole degree_bound of 1 to 2^31 - 1", degree_bound=bound)  # type: ignore[operator]
-
-
-def _checked(graph: object) -> Graph:
-    if not isinstance(graph, Graph):
-        raise ParameterError(f"need a Graph, got {type(graph).__name__}")
-    return graph

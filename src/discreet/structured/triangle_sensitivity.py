@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.data.graph import Graph
+from discreet.data.graph import Graph, checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ class Ranked:
 
         from discreet.structured.graph_kernels import renumbered
 
-        order = np.argsort(-graph.degrees, kind="stable")
+        order = np.argsort(-checked(graph).degrees, kind="stable")
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
         indptr = np.zeros(order.size + 1, dtype=np.int64)

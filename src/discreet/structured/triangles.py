@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.data.graph import Graph
-from discreet.errors import ParameterError, require
+from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.event import ApproxEvent, ExponentialEvent, PureEvent
@@ -77,7 +77,8 @@ class TriangleCount:
     def _draw(self, graph: Graph, shape: tuple[int] | None, rng: RandomSource | None) -> Integers:
         import numpy as np
 
-        ranked, most = _ranked(graph), max(0, graph.vertices - 2)
+        ranked = Ranked.of(graph)
+        most = max(0, ranked.vertices - 2)
         value = ranked.triangles()
         match self.chosen(graph.vertices):
             case "laplace":
@@ -181,7 +182,7 @@ class TriangleBound:
 
     def __call__(self, graph: Graph, *, rng: RandomSource | None = None) -> int:
         """At least the most common neighbours of any two vertices, but for a probability delta."""
-        local = _ranked(graph).common_neighbours(enough=0)[0]
+        local = Ranked.of(graph).common_neighbours(enough=0)[0]
         return self._bound(local, most=max(0, graph.vertices - 2), rng=rng)
 
     def privacy(self) -> PureDP:
@@ -195,12 +196,6 @@ class TriangleBound:
     def event(self) -> PureEvent:
         """What ran."""
         return PureEvent(epsilon=self.epsilon)
-
-
-def _ranked(graph: Graph) -> Ranked:
-    if not isinstance(graph, Graph):
-        raise ParameterError(f"need a Graph, got {type(graph).__name__}")
-    return Ranked.of(graph)
 
 
 def _whole(**given: object) -> int:

@@ -17,6 +17,7 @@ from discreet.attacks.broken.bits import BiasedPad as BiasedPad
 from discreet.attacks.broken.bits import LinearResponse as LinearResponse
 from discreet.attacks.broken.floating import FloatAfterExact as FloatAfterExact
 from discreet.attacks.broken.floating import FloatLaplace as FloatLaplace
+from discreet.attacks.broken.graphs import DegreeBoundFromData as DegreeBoundFromData
 from discreet.attacks.broken.local import DoubledSmoothness as DoubledSmoothness
 from discreet.attacks.broken.local import LocalSensitivityNoise as LocalSensitivityNoise
 from discreet.attacks.broken.local import ThresholdWithoutLogarithm as ThresholdWithoutLogarithm
@@ -58,6 +59,7 @@ SAMPLED: tuple[Twin, ...] = (
     SparseVectorUnscaled(epsilon=1, count=4),
     SparseVectorWithoutNoise(epsilon=1),
     SparseVectorWithoutEnd(epsilon=1),
+    DegreeBoundFromData(epsilon=1),
     LocalSensitivityNoise(epsilon=1),
     DoubledSmoothness(epsilon=1, smoothness=0.7),
 )
