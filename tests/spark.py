@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import shutil
 import tempfile
@@ -18,11 +19,14 @@ SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",  # plans of a few rows
     "spark.default.parallelism": "2",
     "spark.log.level": "OFF",
     "spark.driver.extraJavaOptions": "-Xss4m -XX:TieredStopAtLevel=1",
     "spark.sql.session.timeZone": "America/Los_Angeles",  # nothing may depend on it
 }
+
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}  # half the time
 
 
 @functools.cache
@@ -44,3 +48,16 @@ def session():
         made = builder.getOrCreate()
     atexit.register(made.stop)
     return made
+
+
+@contextlib.contextmanager
+def settings(made, values):
+    """Other settings for a while."""
+    before = {name: made.conf.get(name, None) for name in values}
+    for name, value in values.items():
+        made.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            made.conf.unset(name) if value is None else made.conf.set(name, value)
