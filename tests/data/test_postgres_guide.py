@@ -28,8 +28,8 @@ def visits(fresh_postgres_url):
 
 
 def spaced(text):
-    """Without the spaces that only lay a statement out."""
-    return re.sub(r"\s*([()])\s*", r"\1", " ".join(text.split()))
+    """The words, without how they are laid out and bracketed."""
+    return " ".join(re.sub(r"[()]", " ", text).split())
 
 
 def test_the_guide_shows_the_statement_that_is_run(visits, monkeypatch):
