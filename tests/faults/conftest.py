@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from discreet.ledger import Ledger
+from discreet.ledger import Ledger, postgres, sqlite
 from discreet.privacy.guarantee import PureDP
+from tests.faults.processes import PATIENCE_S
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    for store, limit in ((sqlite, "PATIENCE"), (postgres, "PATIENCE"), (postgres, "IDLE")):
+        monkeypatch.setattr(store, limit, PATIENCE_S)
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from discreet.ledger import postgres, sqlite
+
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 1200  # for a whole program; it never decides a test, unless something hangs
 
@@ -27,8 +29,14 @@ def run(program: str, *arguments: object, before: list[str] | None = None) -> ob
 
 def main(jobs: dict[str, Callable[..., object]]) -> None:
     """Do the job named on the command line and print what it gives as JSON."""
+    be_patient()
     job, *arguments = sys.argv[1:]
     print(json.dumps(jobs[job](*(int(word) if word.isdigit() else word for word in arguments))), flush=True)
+
+
+def be_patient() -> None:
+    """Wait for locks as long as it takes: a slow machine is none of the faults that are tried here."""
+    sqlite.PATIENCE = postgres.PATIENCE = postgres.IDLE = PATIENCE_S
 
 
 class Child:

@@ -58,7 +58,7 @@ def race(target: str, attempts: int) -> int:
     for _ in range(attempts):
         left = ledger.budget("patient").balance.remaining.epsilon
         if left is not None and left >= cost.epsilon:
-            time.sleep(0.02)
+            time.sleep(0.2)
             with ledger._store.writing() as transaction:
                 balance = transaction.balances("patient", [], None)[account]
                 transaction.save({account: replace(balance, spent=charge(balance.spent, cost))}, known={account})

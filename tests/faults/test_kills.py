@@ -59,7 +59,7 @@ def test_after_random_kills_every_answer_was_paid_for_once(target, record_proper
     record_property("paid_unseen", paid - len(found["said"]))
     record_property("restart_s", round(truth.restart_s, 2))
 
-    assert len(found["said"]) > kills
+    assert len(found["said"]) >= kills
     assert truth.unpaid(found["said"]) == []
     assert truth.double() == []
     assert len(set(found["said"])) == len(found["said"])
