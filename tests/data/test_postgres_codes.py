@@ -20,7 +20,7 @@ from discreet.data.engines.postgres_sql import POSTGRES
 from tests.data.test_codes import DECLARED, DOUBLES, TEXTS, rounded
 from tests.scale import counts
 
-COUNT = counts(quick=150, full=20_000)
+COUNT = counts(quick=150, full=2_000)
 WIDTHS = [(4, 1), (9, 2), (18, 4), (18, 18), (18, 0), (19, 0), (30, 20), (30, 2), (38, 0), (38, 10), (38, 38)]
 NUMERIC = [column for column in DECLARED if isinstance(column, (Integer, Real))]
 

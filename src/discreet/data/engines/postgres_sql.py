@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresSQL:
+class PostgreSQL:
     """PostgreSQL's SQL."""
 
     name: str = "PostgreSQL"
@@ -55,6 +56,9 @@ class PostgresSQL:
 
     def shift(self, value: str, bits: int) -> str:
         return f"({value} >> {bits})"
+
+    def folded(self, start: int, words: list[str], absorb: Callable[[str, str], str]) -> str | None:
+        return None
 
     def md5_word(self, text: str, index: int) -> str:
         return f"CAST(CAST('x' || substr(md5({text}), {8 * index + 1}, 8) AS BIT(32)) AS BIGINT)"
@@ -111,4 +115,4 @@ def _float_text(raw: str) -> str:
     return f"CASE {' '.join(cases)} ELSE {text} END"
 
 
-POSTGRES = PostgresSQL()
+POSTGRES = PostgreSQL()
