@@ -7,6 +7,7 @@ Its answers are expressions that are total: they give a value or NULL on every r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -62,6 +63,10 @@ class Dialect(Protocol):
 
     def shift(self, value: str, bits: int) -> str:
         """A BIGINT shifted right; a negative one stays negative."""
+        ...
+
+    def folded(self, start: int, words: list[str], absorb: Callable[[str, str], str]) -> str | None:
+        """`absorb` over all words in one expression, where layers upon layers are more than the engine bears."""
         ...
 
     def md5_word(self, text: str, index: int) -> str:
@@ -136,6 +141,9 @@ class DuckDBSQL:
 
     def shift(self, value: str, bits: int) -> str:
         return f"({value} >> {bits})"
+
+    def folded(self, start: int, words: list[str], absorb: Callable[[str, str], str]) -> str | None:
+        return None
 
     def md5_word(self, text: str, index: int) -> str:
         return f"CAST('0x' || substr(md5({text}), {8 * index + 1}, 8) AS BIGINT)"

@@ -66,6 +66,19 @@ def absorb_sql(state: str, word: str, dialect: Dialect) -> str:
     return folded(x, 15)
 
 
+def hashed_sql(sql: str, name: str, start: int, words: list[str], dialect: Dialect) -> str:
+    """A SELECT with one column more: the state after all words, one layer a word or in one expression."""
+    whole = dialect.folded(start, words, lambda state, word: absorb_sql(state, word, dialect))
+    if whole is not None:
+        return f"SELECT *, {whole} AS {dialect.quoted(name)} FROM {dialect.layer(sql)}"
+    last = str(start)
+    for step, word in enumerate(words):
+        state = dialect.quoted(name if step == len(words) - 1 else f"{name}{step}")
+        sql = f"SELECT *, {absorb_sql(last, word, dialect)} AS {state} FROM {dialect.layer(sql)}"
+        last = state
+    return sql
+
+
 def words_sql(value: str, dialect: Dialect) -> tuple[str, str]:
     """`words` of a BIGINT."""
     return f"({value} & {MASK})", f"({dialect.shift(value, 32)} & {MASK})"

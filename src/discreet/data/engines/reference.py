@@ -192,11 +192,7 @@ def kept_rows(aggregation: Aggregation, rows: Candidates, layers: str, dialect: 
         words = ["w0", "w1", *names]
         if name == "hr":
             words += [word for i in rows.summed for word in hashing.words_sql(f"CAST(c{i} AS BIGINT)", dialect)]
-        last = str(hashing.start(aggregation.salt, purpose))
-        for step, word in enumerate(words):
-            state_name = name if step == len(words) - 1 else f"{name}{step}"
-            layers = _layer(layers, dialect, **{state_name: hashing.absorb_sql(last, word, dialect)})
-            last = state_name
+        layers = hashing.hashed_sql(layers, name, hashing.start(aggregation.salt, purpose), words, dialect)
     group = ", ".join(["g", *(item for text in texts for item in (f"n{text}", text))])
     order = ", ".join(["hr", group, *(f"c{i}" for i in rows.summed)])
     layer = dialect.layer

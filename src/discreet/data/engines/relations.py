@@ -151,13 +151,11 @@ def _bound(node: Bound, found: Rows, dialect: Dialect) -> Rows:
             order += [missing, f"COALESCE({column}, 0)"]
     names = [dialect.quoted(f"(w{i})") for i in range(len(words))]
     made = ", ".join(f"{word} AS {name}" for word, name in zip(words, names, strict=True))
-    sql, last = f"SELECT *, {made} FROM {dialect.layer(found.sql)}", str(hashing.start(node.salt, hashing.JOINED))
-    for step, name in enumerate(names):
-        state = dialect.quoted(f"(h{step})")
-        sql = f"SELECT *, {hashing.absorb_sql(last, name, dialect)} AS {state} FROM {dialect.layer(sql)}"
-        last = state
+    sql = f"SELECT *, {made} FROM {dialect.layer(found.sql)}"
+    start = hashing.start(node.salt, hashing.JOINED)
+    sql = hashing.hashed_sql(sql, "(h)", start, names, dialect)
     rank = dialect.quoted("(rank)")
-    over = f"ROW_NUMBER() OVER (PARTITION BY {unit} ORDER BY {', '.join([last, *order])})"
+    over = f"ROW_NUMBER() OVER (PARTITION BY {unit} ORDER BY {', '.join([dialect.quoted('(h)'), *order])})"
     sql = f"SELECT *, {over} AS {rank} FROM {dialect.layer(sql)}"
     kept = ", ".join([unit, *map(dialect.quoted, node.columns)])
     return Rows(f"SELECT {kept} FROM {dialect.layer(sql)} WHERE {rank} <= {node.rows}", found.unit, found.texts)

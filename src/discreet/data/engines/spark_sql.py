@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from discreet.data.engines.dialect import UnitKind, no_name
 
 if TYPE_CHECKING:
     from sqlglot import Expr
+
+LAYERS = 8  # words of a hash that are absorbed in a layer each
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,13 @@ class SparkSQL:
 
     def shift(self, value: str, bits: int) -> str:
         return f"shiftright({value}, {bits})"
+
+    def folded(self, start: int, words: list[str], absorb: Callable[[str, str], str]) -> str | None:
+        """Spark resolves no more than a hundred layers; a few are faster than a fold."""
+        if len(words) <= LAYERS:
+            return None
+        listed = ", ".join(f"CAST({word} AS BIGINT)" for word in words)
+        return f"aggregate(array({listed}), {start}L, (s, w) -> {absorb('s', 'w')})"
 
     def md5_word(self, text: str, index: int) -> str:
         return f"CAST(conv(substr(md5({text}), {8 * index + 1}, 8), 16, 10) AS BIGINT)"
