@@ -22,8 +22,14 @@ from discreet.privacy.guarantee import ApproxDP, PureDP
 FORMATS = Path(__file__).with_name("formats")
 ITEM = LaplaceEvent(scale=10, sensitivity=1)
 ANCHORS = {  # of the last entry that the release of that format wrote
-    "sqlite": {1: Anchor(14, "4220b13ad227ff54ff3d2985ac78ecc11cd280c9bd2cd820b3ec9d5d55250546")},
-    "postgresql": {1: Anchor(14, "b5a371a5881047d9203c4cd42dfc39071c4c7e7b7b94fe12629aa207f5cf4924")},
+    "sqlite": {
+        1: Anchor(14, "4220b13ad227ff54ff3d2985ac78ecc11cd280c9bd2cd820b3ec9d5d55250546"),
+        2: Anchor(21, "df771c645f2c5f881ecdbc34382aab9b9272e33f09387be08f711da1829ff98f"),
+    },
+    "postgresql": {
+        1: Anchor(14, "b5a371a5881047d9203c4cd42dfc39071c4c7e7b7b94fe12629aa207f5cf4924"),
+        2: Anchor(21, "6c333e1e5d396fff3ab124b329aaca5e2dc3640c5a4f5210b031b434d40a1da5"),
+    },
 }
 
 
@@ -33,15 +39,26 @@ def _restored(url: str, number: int) -> None:
         connection.execute((FORMATS / f"v{number}.sql").read_text(encoding="utf-8"))
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def old(request, tmp_path):
-    """A place, and the anchor, of a ledger of the first format."""
-    if request.param == "sqlite":
-        place = str(shutil.copy(FORMATS / "v1.db", tmp_path / "ledger.db"))
+def _kept(request, database: str, number: int) -> tuple[str, Anchor]:
+    """A place, and the anchor, of a ledger of one format."""
+    if database == "sqlite":
+        place = str(shutil.copy(FORMATS / f"v{number}.db", request.getfixturevalue("tmp_path") / "ledger.db"))
     else:
         place = request.getfixturevalue("schema_url")
-        _restored(place, 1)
-    return place, ANCHORS[request.param][1]
+        _restored(place, number)
+    return place, ANCHORS[database][number]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def old(request):
+    """A ledger of the first format."""
+    return _kept(request, request.param, 1)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def second(request):
+    """A ledger of the second format."""
+    return _kept(request, request.param, 2)
 
 
 def _spend(ledger, **wanted):
@@ -100,11 +117,26 @@ def test_no_entry_is_rewritten_and_the_step_is_an_entry(old):
         assert ledger.anchor() == lines[-1].anchor
 
 
+def test_a_ledger_of_the_second_format_says_what_it_said_and_goes_on(second):
+    place, anchor = second
+    with Ledger.open(place, create=False, anchor=anchor) as ledger:
+        budget = ledger.budget("patient")
+
+        assert (budget.period, budget.present.cap, budget.balance.cap) == (
+            "2027", ApproxDP(1, 1e-6), ApproxDP(2.5, 2e-6),
+        )  # fmt: skip
+        assert (budget.present.spent.epsilon, budget.balance.spent.epsilon) == (Fraction(1, 10), Fraction(1, 2))
+        assert ledger.recall("k1", analyst="ada") == b"answer 1" + bytes(range(256))
+        assert ledger.spend(ITEM, unit="doctor", tables=["wards"]).id > anchor.id
+        with pytest.raises(LedgerError, match="retired"):
+            _spend(ledger, tables=["bills"])
+        _spend(ledger, analyst="ada")
+
+
 def _shape(ledger: Ledger) -> dict:
     """The tables, columns and indexes of a ledger."""
     with ledger._store._engine.connect() as connection:
         found = inspect(connection)
-        names = sorted(found.get_table_names(schema=found.default_schema_name))
         return {
             name: (
                 {column["name"]: (str(column["type"]), column["nullable"]) for column in found.get_columns(name)},
@@ -112,11 +144,10 @@ def _shape(ledger: Ledger) -> dict:
                 found.get_pk_constraint(name)["constrained_columns"],
             )
             for name in ("answers", "balances", "entries", "head")
-            if names is not None
         }
 
 
-def test_a_migrated_ledger_has_the_tables_of_a_new_one(old, tmp_path, request):
+def test_a_migrated_ledger_has_the_tables_of_a_new_one(old, tmp_path):
     place, _ = old
     with Ledger.open(place) as migrated:
         found = _shape(migrated)
@@ -203,7 +234,7 @@ def test_a_running_process_refuses_a_ledger_that_a_later_release_has_taken_over(
 
 def test_every_format_has_a_step_and_a_ledger_to_try_it_on():
     assert set(migrations.STEPS) == set(range(2, FORMAT + 1))
-    for number in range(1, FORMAT):
+    for number in range(1, FORMAT + 1):
         assert (FORMATS / f"v{number}.db").exists()
         assert (FORMATS / f"v{number}.sql").exists()
         assert all(number in anchors for anchors in ANCHORS.values())

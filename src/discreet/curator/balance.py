@@ -12,15 +12,12 @@ if TYPE_CHECKING:
 
 
 def balances(curator: Curator) -> list[dict[str, object]]:
-    """One record an account: the unit's cap, then its tables and analysts."""
+    """One record an account: the unit's cap (over all periods, if there are any), its periods, tables and analysts."""
     found = curator.budget
     budgets = [found] if isinstance(found, Budget) else list(found.values())
     records = []
     for budget in budgets:
-        accounts = [("unit", budget.unit, budget.balance)]
-        accounts += [("table", name, balance) for name, balance in budget.tables.items()]
-        accounts += [("analyst", name, balance) for name, balance in budget.analysts.items()]
-        records += [_record(budget.unit, scope, name, balance) for scope, name, balance in accounts]
+        records += [_record(budget.unit, one.scope, one.name, balance) for one, balance in budget.accounts()]
     return records
 
 
@@ -35,6 +32,7 @@ def _record(unit: str, scope: str, name: str, balance: Balance) -> dict[str, obj
         "spent_rho": float(spent.rho),
         "spent_delta": float(spent.delta),
         "rho_cap": None if balance.rho_cap is None else float(balance.rho_cap),
+        "state": balance.state,
     }
 
 
@@ -43,10 +41,12 @@ def rich_balances(curator: Curator) -> RichTable:
     from rich.table import Table as RichTable
 
     table = RichTable(title="what has been spent")
-    for name in ("scope", "name", "cap", "epsilon", "rho", "rho cap", "delta"):
+    for name in ("scope", "name", "cap", "epsilon", "rho", "rho cap", "delta", "state"):
         table.add_column(name, overflow="fold")
     for record in balances(curator):
         amounts = (record["spent_epsilon"], record["spent_rho"], record["rho_cap"], record["spent_delta"])
         shown = ["-" if amount is None else f"{amount:.6g}" for amount in amounts]
-        table.add_row(str(record["scope"]), str(record["name"]), str(record["cap"] or "-"), *shown)
+        table.add_row(
+            str(record["scope"]), str(record["name"]), str(record["cap"] or "-"), *shown, str(record["state"] or "")
+        )
     return table
