@@ -12,6 +12,7 @@ from discreet.attacks import audit
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.mechanisms import Refused
+from discreet.mechanisms.admissible_noise import rounded_up
 from discreet.privacy.guarantee import ApproxDP, PureDP
 from discreet.privacy.neighbours import AddRemove, EdgeNeighbours, Replace, datasets, neighbouring_pairs
 from discreet.privacy.number import exact
@@ -165,6 +166,35 @@ def test_the_window_looks_at_few_rows_and_needs_no_sorting():
 
 
 # The release.
+
+
+def loss(relation, epsilon, beta, share=1.0):
+    """The largest log-ratio over all neighbours of three or four rows out of seven values, and all answers."""
+    median_of = SmoothMedian(epsilon=epsilon, lower=0, upper=6, step=1, neighbours=relation, beta=beta)
+    law = median_of.mechanism.noise_law
+    laws, n = {}, 4 if relation is AddRemove else 3
+    for rows in datasets(range(7), n=n, relation=relation):
+        window = median_of.window(list(rows))
+        scale = share * float(law.scale * rounded_up(window.smooth(exact(law.smoothness))))
+        cuts = [distribution(law, (k + 0.5 - window.median) / scale) for k in range(6)]
+        laws[rows] = np.log(np.diff([0.0, *cuts, 1.0]))
+    pairs = neighbouring_pairs(range(7), n=n, relation=relation)
+    return max(float(np.abs(laws[x] - laws[y]).max()) for x, y in pairs)
+
+
+def distribution(law, z):
+    if law.name == "cauchy":
+        return 0.5 + math.atan(z) / math.pi
+    tail = (1 + abs(z)) ** (1 - float(exact(law.exponent))) / 2
+    return tail if z < 0 else 1 - tail
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(("epsilon", "beta"), [(0.5, 0.05), (1, 0.25), (1, 0.05), (3, 0.25)])
+def test_all_neighbours_of_a_small_universe_are_within_epsilon(relation, epsilon, beta):
+    """From rows to released lattice point, nothing left out."""
+    assert 0.9 * epsilon < loss(relation, epsilon, beta) <= epsilon
+    assert loss(relation, epsilon, beta, share=0.85) > epsilon  # with less noise it is not private
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
