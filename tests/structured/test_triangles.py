@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 from functools import cache
+from itertools import accumulate, product
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from discreet.privacy.guarantee import ApproxDP, PureDP
 from discreet.privacy.neighbours import EdgeNeighbours
 from discreet.structured import TriangleBound, TriangleCount
 from discreet.structured.edge_smoothing import EdgeSmoothing
-from discreet.structured.triangle_plan import METHODS, PURE, choose
+from discreet.structured.triangle_plan import METHODS, PURE, _above, choose
 from discreet.structured.triangle_sensitivity import Ranked, smooth_sensitivity
 from tests.scale import counts
 from tests.structured.small_graphs import SmallGraphs
@@ -160,6 +161,23 @@ def test_predicted_errors_are_measured(method):
 
     assert often <= 0.06
     assert method == "noisy-local" or often >= 0.01
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1, 3])
+def test_no_ladder_is_above_a_rung_more_often_than_the_bound_says(epsilon):
+    """Every ladder of eight rungs that rises by 0 or 1, from any start, and for ever by 1 after them."""
+    w = math.exp(-epsilon / 2)
+    for top in (2, 5, 8):
+        bound, closest = _above(epsilon / 2, top), 0.0
+        for start in (0, 1, 3, 50):
+            for rises in product((0, 1), repeat=top - 1):
+                ladder = list(accumulate((start, *rises)))
+                ladder += [ladder[-1] + 1 + t for t in range(400)]
+                weights = [2 * width * w ** (t + 1) for t, width in enumerate(ladder)]
+                closest = max(closest, sum(weights[top:]) / (1 + sum(weights)))
+
+        assert closest <= bound * (1 + 1e-12)
+        assert closest > bound / 4
 
 
 def test_the_choice_is_made_from_public_facts():

@@ -8,7 +8,7 @@ noise m_i / counting.  The normalised loss
 
 does not mention f, and moves by at most one; so does floor(1024 s_i) by 1024, and choosing i by the
 exponential mechanism on it is epsilon-DP.  With calm = (2 / epsilon) ln(k / beta) the choice costs at most
-2 calm m_i more than any other i, with probability 1 - beta.  Proof: docs/theory/node_privacy.md.
+2 calm m_j more than any other j, with probability 1 - beta.  Proof: docs/theory/node_privacy.md.
 """
 
 from __future__ import annotations

@@ -87,20 +87,26 @@ def smoothed(local: int, most: int, reach: int) -> float:
 
 
 def ladder_bound(epsilon: Fraction, local: int, most: int, beta: float) -> int:
-    """alpha with Pr[|error| > alpha] <= beta for every graph whose LS is at most `local`.
-
-    A rung above T has probability at most max(A / C, B), with A, B and C below: see docs/theory/ladder.md.
-    """
-    w = math.exp(-float(epsilon) / 2)
-    top = 1
-    while max(_leaving(w, top), 2 * w ** (top + 1) / (1 - w) ** 2) > beta:
-        top += 1
+    """alpha with Pr[|error| > alpha] <= beta for every graph whose LS is at most `local`."""
+    rate = float(epsilon) / 2
+    top = max(1, math.ceil(-math.log(beta) / rate))
+    while _above(rate, top) > beta:
+        top += 1 + top // 20
     return list(accumulate(min(local + t, most) for t in range(top)))[-1]
 
 
-def _leaving(w: float, top: int) -> float:
-    """A / C = w^T / (1 - w^T)."""
-    return w**top / -math.expm1(top * math.log(w))
+def _above(rate: float, top: int) -> float:
+    """The largest probability of a rung above `top`, over all ladders that rise by at most one a rung.
+
+    With p = I_(top-1), which is 0 .. top or large: see docs/theory/ladder.md.
+    """
+    import numpy as np
+
+    w = math.exp(-rate)
+    terms = np.exp(-rate * (top - np.arange(top)))  # w^(top - j)
+    below = 1 + 2 * np.concatenate([[0.0], np.cumsum(np.cumsum(terms))])  # 1 + 2 sum of (p - j) w^(top - j), j < p
+    above = 2 * w ** (top + 1) * (np.arange(top + 1) / (1 - w) + 1 / (1 - w) ** 2)
+    return max(float((above / (above + below)).max()), w**top)
 
 
 @lru_cache(maxsize=256)
