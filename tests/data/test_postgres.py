@@ -117,6 +117,27 @@ def test_groups_by_undeclared_texts_are_those_of_duckdb(postgres_url):
     assert found == groups(PLAIN, rows)
 
 
+def test_divisions_inside_divisions_are_of_whole_numbers(postgres_url):
+    """Parts of a date are quotients of quotients; a quotient rendered as DIV or as a float would be another number."""
+    from discreet.data.engines.postgres_sql import POSTGRES
+    from discreet.queries.expression import Ref
+    from discreet.queries.predicate import Part
+
+    days = [dt.date(1599, 12, 31) + dt.timedelta(days=97 * i) for i in range(3000)]
+    column = Date(days[0], days[-1])
+    numbers = ", ".join(f"({(day - dt.date(1970, 1, 1)).days})" for day in days)
+    parts = {"year": lambda d: d.year, "quarter": lambda d: (d.month + 2) // 3, "month": lambda d: d.month,
+             "day": lambda d: d.day}  # fmt: skip
+    with psycopg.connect(postgres_url) as connection:
+        for part, expected in parts.items():
+            made = POSTGRES.render(Part(part, Ref("d", column)).tree())
+            rows = connection.execute(
+                f"SELECT {made}, pg_typeof({made})::text FROM (VALUES {numbers}) AS v(d)"
+            ).fetchall()
+
+            assert rows == [(expected(day), "bigint") for day in days]
+
+
 def test_the_source_may_name_schema_and_table_or_the_engine_the_database(postgres_url):
     source = stored(postgres_url, pa.table(ROWS))
     name = source.rpartition("#")[2]
