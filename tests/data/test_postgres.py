@@ -120,8 +120,8 @@ def test_groups_by_undeclared_texts_are_those_of_duckdb(postgres_url):
 def test_divisions_inside_divisions_are_of_whole_numbers(postgres_url):
     """Parts of a date are quotients of quotients; a quotient rendered as DIV or as a float would be another number."""
     from discreet.data.engines.postgres_sql import POSTGRES
+    from discreet.queries.calendar import Part
     from discreet.queries.expression import Ref
-    from discreet.queries.predicate import Part
 
     days = [dt.date(1599, 12, 31) + dt.timedelta(days=97 * i) for i in range(3000)]
     column = Date(days[0], days[-1])
