@@ -8,9 +8,9 @@ import duckdb
 import pytest
 
 from discreet.data.columns import Date
-from discreet.queries.expression import Absolute, Add, Floor, Multiply, Number, Ref
 from discreet.queries.calendar import Part
 from discreet.queries.choice import Case
+from discreet.queries.expression import Absolute, Add, Floor, Multiply, Number, Ref
 from discreet.queries.predicate import And, Compare, IsNull, Member, Not, Or
 from discreet.queries.types import Coded, Numeric, Truth
 from tests.queries.hospital import DOMAIN

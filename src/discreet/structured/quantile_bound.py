@@ -8,13 +8,14 @@ end of the quantile q = a / b aim s rows low, T = a n - b s, and add one candida
 Theorem.  (1) Adding or removing a row moves every loss by at most max(a, b - a), so that choosing by
 these losses at the rate epsilon / (2 sensitivity), sensitivity = rows_per_unit max(a, b - a), is
 epsilon-DP for all groups together.  (2) Let the choice be within A of the least loss with probability
-1 - beta, and b s >= A.  Then, whatever the data and however few rows there are, with probability 1 - beta
-the candidate below the grid is chosen, or a cell with L_j <= q n: no cell above the quantile's.
+1 - beta, and b s > A, or b s >= A for q = 0.  Then, whatever the data and however few rows there are, with
+probability 1 - beta the candidate below the grid is chosen, or a cell with L_j < q n (L_j = 0 for q = 0):
+none above the cell of any quantile, be it the lower one, the upper one or a value between them.
 
 Proof.  (1) A row moves a n by a, and b L_j, b R_j by 0 or b together with or without it: each
 difference moves by a, or by b - a, at most; a maximum moves no more than its arguments.  (2) Some
 candidate has loss zero: the one below if T <= 0, else a cell with b L_j <= T <= b R_j, since
-T <= b n.  A chosen cell then has b L_j - T <= A, so b L_j <= a n - b s + A <= a n.
+T <= b n.  A chosen cell then has b L_j - T <= A, so b L_j <= a n - b s + A, which is less than a n, or at most 0.
 The upper end is the mirror image.  Also: docs/theory/quantile_bound.md.
 """
 
@@ -88,9 +89,11 @@ class QuantileBound:
 
     @property
     def shift(self) -> int:
-        """s: how many rows outward it aims, the least with b s >= A."""
-        bottom = quantile_fraction(self.quantile).denominator
-        return -(-int(self._selection.accuracy(self.beta, size=self.size + 1)) // bottom)
+        """s: how many rows outward it aims, the least with b s > A; at the outermost quantile, with b s >= A."""
+        share = quantile_fraction(self.quantile)
+        outermost = share == (0 if self.end == "low" else 1)
+        reach = int(self._selection.accuracy(self.beta, size=self.size + 1)) + (not outermost)
+        return -(-reach // share.denominator)
 
     @property
     def rate(self) -> Fraction:
