@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from discreet.errors import BudgetExhausted, LedgerError
+from discreet.errors import BudgetExhausted, LedgerError, ParameterError
 from discreet.ledger import Ledger, postgres, statements
 from discreet.ledger.chain import link
 from discreet.ledger.schema import head
@@ -82,7 +83,9 @@ def _behind_another(url) -> list:
         last = transaction.last()
         thread.start()
         _until(lambda: _waiting(url))
-        transaction.append(link(last, kind="erasure", time="now", unit="patient", table="visits"))
+        transaction.append(
+            link(last, kind="erasure", time="now", unit="patient", table="visits", version="2", requests=1)
+        )
     thread.join(60)
     first.close()
     second.close()
@@ -335,6 +338,19 @@ def test_a_session_that_was_ended_while_it_wrote_has_spent_nothing(schema_url):
 
 
 # Where it is.
+
+
+def test_the_longest_names_fit_into_the_indexes(schema_url):
+    """Two names of 1,200 bytes that do not compress; one more byte is refused before anything is sent."""
+    dice = random.Random(1)
+    key, analyst, table = ("".join(chr(dice.randrange(0x10000, 0x10FFFF)) for _ in range(300)) for _ in range(3))
+    with _opened(schema_url) as ledger:
+        ledger.register(unit=key, cap=PureDP(1))
+        ledger.spend(PRICE, unit=key, tables=[table], key=key, analyst=analyst)
+
+        with pytest.raises(ParameterError, match="at most 1200 bytes"):
+            _spend(ledger, key=key + "x")
+        assert _spend(ledger).id == 4
 
 
 def test_each_schema_has_a_ledger_of_its_own(postgres_server, schema_url):

@@ -175,7 +175,9 @@ class Book:
                 self.renew(unit, period, read_limits(record))
             case {"kind": "retirement" | "reopening" as kind, "unit": str(unit), "table": str(table)}:
                 self.retire(unit, table, RETIRED if kind == "retirement" else None)
-            case {"kind": "genesis" | "answer" | "format" | "erasure"}:
+            case {"kind": "erasure", "unit": str(unit), "table": str(table), "version": str(), "requests": int()}:
+                self._bound([table], unit)
+            case {"kind": "genesis" | "answer" | "format"}:
                 pass
             case _:
                 raise LedgerError(f"entry {record.get('id')} is of an unknown form")
