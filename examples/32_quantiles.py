@@ -12,12 +12,12 @@ generator = np.random.default_rng(7)
 salaries = generator.lognormal(10.6, 0.45, 200_000).round(-1)
 
 # [start:quantiles]
-deciles = np.linspace(0.1, 0.9, 9)
+deciles = [i / 10 for i in range(1, 10)]
 private = PrivateQuantile(deciles, epsilon=1.0, lower=0, upper=500_000, step=10)
 print("expected error in rows:", {way: round(rows, 1) for way, rows in private.alternatives().items()})
 print("at most", private.accuracy(beta=0.05), "rows of 200,000, with probability 0.95;", private.privacy())
 
-released = private(salaries)
+released = np.array(private(salaries))
 # [end:quantiles]
 
 print(f"\n{'':>8}{'private':>12}{'true':>12}")
@@ -31,5 +31,5 @@ counts = np.stack([np.histogram(generator.lognormal(mean, 0.3, 3_000), edges)[0]
 medians = GridQuantile(quantile=0.5, epsilon=1.0, size=edges.size - 1)
 
 print(f"\nmedians, within {medians.accuracy(size=4)} rows of 3,000 each:")
-for department, cell in zip(pay, medians(counts), strict=True):
+for department, cell in zip(pay, np.array(medians(counts)), strict=True):
     print(f"{department:>12}: {edges[cell]:,} to {edges[cell + 1]:,}")

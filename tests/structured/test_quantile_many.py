@@ -18,6 +18,7 @@ from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.structured import GridQuantiles, quantile_many
 from discreet.structured.quantile_joint import draw_all
+from discreet.structured.quantile_joint_weights import Floating, JointWeights, Whole, levels_of
 from discreet.structured.quantile_predict import joint_sensitivity, predicted
 from discreet.structured.quantile_tree import inherited, tree
 from discreet.structured.rank_draw import Part
@@ -161,6 +162,22 @@ def test_joint_releases_follow_their_law(quantiles, table, width):
         assert pvalue(seen, joint_law(table, quantiles, exp(-4 * rate), depth=depth), runs) < 1e-6
 
 
+@pytest.mark.parametrize("rows", [12, 400])
+def test_the_sums_in_floating_point_lie_between_the_bounds_in_whole_numbers(rows):
+    """With few rows the levels overlap, with many they do not: two ways of summing."""
+    table, b, numerators, rate = np.full(rows // 4, 4), 10, [3, 5, 8], Fraction(1, 40)
+    part = Part(0, 2 * table.size - 1, 0, rows)
+    levels = levels_of(CountIndex(table), part, numerators, b, reach=300, depth=1)
+    quick = JointWeights(levels, numerators, rows, Floating(rate))
+    low, high = (JointWeights(levels, numerators, rows, Whole(rate, 80, side)) for side in (0, 1))
+
+    assert (max(levels[0].rho) < min(levels[1].rho)) == (rows == 400)
+    for i in (1, 2, 3):
+        scale = 2.0 ** (80 * i)
+        for value, least, most in zip(quick.last[i - 1], low.last[i - 1], high.last[i - 1], strict=True):
+            assert least / scale * (1 - 1e-12) <= value <= most / scale * (1 + 1e-12)
+
+
 @pytest.mark.statistical
 def test_independent_releases_follow_their_law():
     runs, table = scale(quick=20_000, full=1_000_000), (2, 0, 3)
@@ -238,6 +255,13 @@ def test_the_method_is_chosen_by_the_least_predicted_error(quantiles):
     assert ("joint" in errors) == (len(quantiles) > 1 and 0 not in quantiles and 1 not in quantiles)
 
 
+@pytest.mark.parametrize(("groups", "count"), [(1, 1), (1000, 4), (10**6, 9)])
+def test_for_many_groups_a_quicker_method_is_chosen(groups, count):
+    deciles = GridQuantiles(np.linspace(0.1, 0.9, 9), epsilon=1, size=100, groups=groups)
+
+    assert getattr(deciles.event(), "count", 1) == count  # jointly, recursively, independently
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("method", ["independent", "recursive", "joint"])
 def test_the_prediction_is_about_right_where_rows_are_dense(method):
@@ -268,7 +292,7 @@ def test_the_event_and_the_guarantee_say_what_ran():
     [
         {"quantiles": []}, {"quantiles": [0.5, 2]}, {"quantiles": [float("nan")]}, {"epsilon": 0}, {"epsilon": True},
         {"epsilon": float("inf")}, {"size": 0}, {"size": 1 << 40}, {"rows_per_unit": 0}, {"rows_per_unit": True},
-        {"method": "best"},
+        {"method": "best"}, {"groups": 0}, {"groups": True},
     ],
 )  # fmt: skip
 def test_rejects_bad_parameters(wrong):

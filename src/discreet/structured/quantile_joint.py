@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 MISSED = 28  # exp(-28) is about 10^-12: how seldom a first look is too short
 MARGIN = 2.0**-30  # of all sums in floating point
-LEAST = 1e-200  # a total below this might have lost terms to underflow
+LEAST, MOST = 1e-200, 1e300  # a total below might have lost terms to underflow, one above might overflow
 
 
 def joint_reach(quantiles: int, places: int, rate: Fraction) -> int:
@@ -95,8 +95,11 @@ class _Sums:
     depth: int
 
     def weights(self, reach: int, arithmetic: Arithmetic) -> JointWeights:
+        import numpy as np
+
         levels = levels_of(self.index, self.part, self.numerators, self.b, reach=reach, depth=self.depth)
-        return JointWeights(levels, self.numerators, self.part.rows, arithmetic)
+        with np.errstate(all="ignore"):  # what overflows is no total between LEAST and MOST
+            return JointWeights(levels, self.numerators, self.part.rows, arithmetic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +121,10 @@ def _settle(
     """
     u, bits = rng.bits(width), width
     short = float(sums.rate * (2 * (reach + 1) - choice.beside)) - choice.last * math.log(sums.part.places)
-    place = _quickly(choice.weights(quick), short, u / 2**bits, 2.0**-bits)
-    if place is not None:
-        return quick.levels[choice.last - 1], place
+    if choice.beside <= reach:
+        place = _quickly(choice.weights(quick), short, u / 2**bits, 2.0**-bits)
+        if place is not None:
+            return quick.levels[choice.last - 1], place
     while True:
         u, bits, reach = u << width | rng.bits(width), bits + width, 2 * reach
         precision = bits + WIDTH + choice.last * sums.part.places.bit_length()
@@ -139,7 +143,7 @@ def _quickly(weights: Numbers, short: float, u: float, grain: float) -> int | No
 
     upto = np.cumsum(weights)
     total = float(upto[-1])
-    if not LEAST < total < 1 / LEAST or short < 0:
+    if not LEAST < total < MOST or short < 0:
         return None
     slack = 4 * (MARGIN + grain) * total + 2 * math.exp(-short)
     place = int(np.searchsorted(upto, u * total, side="right"))

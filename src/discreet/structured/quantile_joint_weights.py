@@ -75,6 +75,10 @@ class Arithmetic(Protocol):
         """E(d, d') for all pairs."""  # (to, start)
         ...
 
+    def step(self, there: Level, here: Level, weights: Numbers) -> Numbers:
+        """The sum over runs of `here` before r of weight times E, for every run r of `there`."""
+        ...
+
     def power(self, x: int, factors: int) -> Any:  # noqa: ANN401 - a float or an integer
         """exp(-rate x), as long as a product of `factors` exponentials."""
         ...
@@ -102,22 +106,33 @@ class Floating:
 
     rate: Fraction
 
+    def rising(self, d: Ints) -> Numbers:
+        """exp(rate d)."""
+        import numpy as np
+
+        tables = _tables(self.rate, max(1, -(-int(np.abs(d).max(initial=0)).bit_length() // 8)))
+        out = np.ones(d.size)
+        for j, table in enumerate(tables):
+            out *= table[np.abs(d) >> 8 * j & 255]
+        return np.where(d < 0, out, 1 / out)
+
     def kernel(self, to: Ints, start: Ints) -> Numbers:
         import numpy as np
 
-        largest = int(max(np.abs(to).max(initial=0), np.abs(start).max(initial=0)))
-        tables = _tables(self.rate, max(1, -(-largest.bit_length() // 8)))
+        ends, starts = self.rising(to)[:, None], self.rising(start)[None, :]
+        return np.where(to[:, None] >= start[None, :], starts / ends, ends / starts)
 
-        def falling(d: Ints) -> Numbers:  # exp(-rate |d|)
-            out = np.ones(d.size)
-            for j, table in enumerate(tables):
-                out *= table[np.abs(d) >> 8 * j & 255]
-            return out
+    def step(self, there: Level, here: Level, weights: Numbers) -> Numbers:
+        import numpy as np
 
-        up, down = falling(to), falling(start)
-        rising_to, rising = np.where(to < 0, up, 1 / up), np.where(start < 0, down, 1 / down)  # exp(rate d)
-        above = to[:, None] >= start[None, :]
-        return np.where(above, rising[None, :] / rising_to[:, None], rising_to[:, None] / rising[None, :])
+        if here.rho.max() >= there.rho.min():  # the levels overlap
+            return _masked(self, there, here) @ weights
+        order = np.argsort(here.d)
+        starts, ends, sorted_weights = self.rising(here.d[order]), self.rising(there.d), weights[order]
+        upto = np.concatenate([[0.0], np.cumsum(sorted_weights * starts)])
+        beyond = np.concatenate([np.cumsum((sorted_weights / starts)[::-1])[::-1], [0.0]])
+        at = np.searchsorted(here.d[order], there.d, side="right")
+        return upto[at] / ends + beyond[at] * ends
 
     def power(self, x: int, factors: int) -> float:
         del factors
@@ -147,6 +162,9 @@ class Whole:
         bounds[:] = [self.power(int(x), 1) for x in distinct]
         return bounds[kind].reshape(distance.shape)
 
+    def step(self, there: Level, here: Level, weights: Numbers) -> Numbers:
+        return _masked(self, there, here) @ weights
+
     def power(self, x: int, factors: int) -> int:
         return exp_bounds(self.rate * x, self.precision * factors)[self.side]
 
@@ -156,6 +174,11 @@ class Whole:
         out = np.empty(widths.size, dtype=object)
         out[:] = [math.comb(int(w) + often - 1, often) for w in widths]
         return out
+
+
+def _masked(arithmetic: Arithmetic, there: Level, here: Level) -> Numbers:
+    """E for all pairs of runs in order, 0 for the others."""
+    return arithmetic.kernel(there.d, here.d) * (here.rho[None, :] < there.rho[:, None])
 
 
 class JointWeights:
@@ -171,9 +194,7 @@ class JointWeights:
         for i in range(1, len(levels) + 1):
             self.last.append(self._last(i))
             if i < len(levels):
-                here, there = levels[i - 1], levels[i]
-                kernel = arithmetic.kernel(there.d, here.d) * (here.rho[None, :] < there.rho[:, None])
-                self.first.append(kernel @ self.last[-1])
+                self.first.append(arithmetic.step(levels[i], levels[i - 1], self.last[-1]))
 
     def terms(self, i: int) -> list[Numbers]:
         """The parts of last_i: one, two, .. quantiles in the run."""
@@ -197,7 +218,8 @@ class JointWeights:
         return self.arithmetic.power(self.rows * step, k - 1)
 
     def _last(self, i: int) -> Numbers:
-        return sum(self.terms(i)[1:], start=self.terms(i)[0])
+        parts = self.terms(i)
+        return sum(parts[1:], start=parts[0])
 
     def runs(self, i: int, after: tuple[int, int] | None) -> Numbers:
         """The weight of each run for quantile i, given the rows before the next quantile's run and its d."""
