@@ -93,7 +93,7 @@ def test_a_run_is_chosen_by_its_law_however_little_is_seen_at_first(width, monke
         near = [i for i, gap in enumerate(gaps) if gap <= reach]
         return Runs([gaps[i] for i in near], [widths[i] for i in near], sum(widths) - sum(widths[i] for i in near))
 
-    count, rng = counts(quick=4_000, full=200_000), SeededRandom(3)
+    count, rng = counts(quick=4_000, full=40_000), SeededRandom(3)
     found = [choose_run(runs, RATE, candidates=sum(widths), rng=rng, width=width)[0] for _ in range(count)]
     law = np.array(widths) * np.exp(-float(RATE) * np.array(gaps))
 

@@ -134,7 +134,7 @@ def test_extremes_cost_no_more_than_they_should(quantiles):
 @pytest.mark.parametrize("table", [(2, 0, 3), (0, 9, 1), (0, 0, 0)])
 def test_recursive_releases_follow_their_law(quantiles, table, monkeypatch):
     monkeypatch.setattr(quantile_many, "DEPTH", 1)
-    runs = scale(quick=2_000, full=100_000)
+    runs = scale(quick=2_000, full=20_000)
     many = GridQuantiles(quantiles, epsilon=2, size=3, method="recursive")
     found = many(np.tile(table, (runs, 1)), rng=SeededRandom(11))
     seen = Counter(map(tuple, found.tolist()))
@@ -151,7 +151,7 @@ def test_recursive_releases_follow_their_law(quantiles, table, monkeypatch):
 )
 def test_joint_releases_follow_their_law(quantiles, table, width):
     """Words of three bits leave the sums in floating point undecided: the whole numbers decide."""
-    runs = scale(quick=1_500, full=50_000) // (1 if width == 64 else 5)
+    runs = scale(quick=1_500, full=15_000) // (1 if width == 64 else 5)
     rate, depth = Fraction(1, 2 * joint_sensitivity(quantiles, 1)), 1
     index, part, rng = CountIndex(np.array(table)), Part(0, 5, 0, sum(table)), SeededRandom(12)
     draws = [draw_all(index, part, quantiles, rate, depth=depth, rng=rng, width=width) for _ in range(runs)]
@@ -268,7 +268,7 @@ def test_the_prediction_is_about_right_where_rows_are_dense(method):
     """Four rows a cell: the rank of the released cell against the quantile, over 300 runs or more."""
     quantiles = tuple(Fraction(i, 10) for i in (2, 4, 6, 8))
     many = GridQuantiles(quantiles, epsilon=0.8, size=5000, method=method)
-    runs = scale(quick=60, full=2_000)
+    runs = scale(quick=60, full=600)
     found = many(np.ones((runs, 5000), dtype=int), rng=SeededRandom(5))
     error = np.abs(found + 0.5 - np.array([float(q) for q in quantiles]) * 5000).mean()
     wanted = predicted(quantiles, Fraction(4, 5), 1, 5000 << 24)[method]

@@ -101,7 +101,7 @@ def test_a_part_of_the_ties_is_listed_as_in_the_whole():
 def test_draws_follow_the_law_of_the_exponential_mechanism_over_all_places(quantile, depth, missed, monkeypatch):
     """Also where the first look is too short, so that the sampler has to look again."""
     monkeypatch.setattr(selection_runs, "MISSED", missed)
-    runs, table = scale(quick=2_000, full=200_000), (0, 3, 0, 1, 6, 0)
+    runs, table = scale(quick=2_000, full=40_000), (0, 3, 0, 1, 6, 0)
     index, rng, rate = CountIndex(np.array(table)), SeededRandom(8), Fraction(1, 5)
     fine = quantile_laws.spread(table, depth)
     part = Part(0, len(fine) - 1, 0, sum(table))
@@ -171,7 +171,7 @@ def test_values_are_lattice_points_as_they_print():
 @pytest.mark.parametrize("quantiles", [0.5, [0.3, 0.5, 0.7]])
 def test_an_audit_finds_no_more_than_the_claim_and_in_the_twin_more(quantiles):
     """A row more at the low end; the twin is declared one row a unit, and its unit has forty."""
-    samples = scale(quick=1_000, full=400_000)
+    samples = scale(quick=1_000, full=20_000)
     values = np.array([1.0, 1, 5, 5, 6])
 
     mechanism = PrivateQuantile(quantiles, epsilon=1, lower=1, upper=6, step=1)
