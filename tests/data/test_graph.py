@@ -74,6 +74,13 @@ def test_names_stand_for_their_places_in_the_list():
     assert Graph.from_edges([], vertices=["eve"]).degrees.tolist() == [0]
 
 
+def test_names_are_read_from_parquet(tmp_path):
+    pq.write_table(pa.table({"source": ["eve", "bob"], "target": ["bob", "ann"]}), tmp_path / "edges.parquet")
+    graph = Graph.from_parquet(tmp_path / "edges.parquet", vertices=["eve", "ann", "bob"])
+
+    assert graph.edges.tolist() == [[0, 2], [1, 2]]
+
+
 @pytest.mark.parametrize("vertices", [0, 1, 3])
 def test_a_graph_may_have_no_edges(vertices):
     for edges in ([], np.empty((0, 2), dtype=np.int64)):

@@ -122,6 +122,9 @@ def test_rejects_bad_numbers(bad):
 def test_the_error_is_not_known_without_public_facts():
     with pytest.raises(UnsupportedError, match="pass vertices="):
         StarCount(epsilon=1, k=2).accuracy()
+    for bad in ({"vertices": -1}, {"vertices": True}, {"vertices": 9, "max_degree": 2.5}):
+        with pytest.raises(ParameterError):
+            StarCount(epsilon=1, k=2).accuracy(**bad)
 
 
 @pytest.mark.parametrize("n", range(3))

@@ -84,6 +84,10 @@ class StarCount:
 
         if vertices is None:
             raise UnsupportedError("the error depends on the graph; pass vertices=, and max_degree= if it is public")
+        facts = {"vertices": vertices} | ({} if max_degree is None else {"max_degree": max_degree})
+        for name, fact in facts.items():
+            whole = isinstance(fact, int) and not isinstance(fact, bool)
+            require(whole and fact >= 0, f"a whole {name} >= 0", **{name: fact})
         most = max(0, vertices - 2)
         top = np.array([most if max_degree is None else min(max_degree, most)])
         smoothing = EdgeSmoothing(self.epsilon)

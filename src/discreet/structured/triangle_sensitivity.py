@@ -16,6 +16,7 @@ Proof: docs/theory/graphs.md.
 from __future__ import annotations
 
 import math
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-THREADS = 2
+THREADS = min(8, os.cpu_count() or 1)  # each needs memory for a few numbers a vertex
 
 
 @dataclass(frozen=True, slots=True, eq=False)
