@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from discreet.errors import UnsupportedError, require
-from discreet.hazmat.entropy import RandomSource
+from discreet.hazmat.entropy import RandomSource, source
 from discreet.hazmat.selection_rows import gaps_of, permute_and_flip_rows, softmax_rows
 from discreet.mechanisms.exponential import Exponential, rate
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 Method = Literal["permute_and_flip", "exponential"]
+BLOCK = 1 << 17  # cells at a time
 MISSED = 0.05  # how likely a released minimum may lie below every row
 
 
@@ -96,14 +97,23 @@ class GridQuantile:
         """One index a group: an int for one row of counts, an array for an array of them, all in one release."""
         import numpy as np
 
-        loss = self.losses(counts)
-        gaps = gaps_of(loss.reshape(-1, self.size))
+        table = grid_counts(counts, size=self.size)
+        groups, random = table.reshape(-1, self.size), source(rng)
+        chosen = np.empty(len(groups), dtype=np.int64)
+        step = max(1, BLOCK // self.size)
+        for start in range(0, len(groups), step):  # a block at a time: what it needs stays in the cache
+            block = slice(start, start + step)
+            chosen[block] = self._choose(groups[block], random)
+        return chosen.reshape(table.shape[:-1]) if table.ndim > 1 else int(chosen[0])
+
+    def _choose(self, groups: npt.NDArray[np.int64], rng: RandomSource) -> npt.NDArray[np.int64]:
+        import numpy as np
+
+        gaps = gaps_of(rank_loss(groups, quantile_fraction(self.quantile), margin=self.margin))
         if self.method == "permute_and_flip":
-            chosen = permute_and_flip_rows(gaps, self.rate, rng=rng)
-        else:
-            widths = None if self.widths is None else np.array(self.widths, dtype=np.int64)
-            chosen = softmax_rows(gaps, self.rate, widths=widths, rng=rng)
-        return chosen.reshape(loss.shape[:-1]) if loss.ndim > 1 else int(chosen[0])
+            return permute_and_flip_rows(gaps, self.rate, rng=rng)
+        widths = None if self.widths is None else np.array(self.widths, dtype=np.int64)
+        return softmax_rows(gaps, self.rate, widths=widths, rng=rng)
 
     def releases(self, counts: object, count: int, *, rng: RandomSource | None = None) -> npt.NDArray[np.int64]:
         """`count` independent choices for one group, for audits; as a release they would cost `count` times."""
