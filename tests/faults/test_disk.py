@@ -59,7 +59,7 @@ def _faults(pages: int, tmp_path) -> list[str]:
         for number in range(1, made[call] + 1)
         for mode in (ONCE, ALWAYS)
     ]
-    return every if FULL else every[:: len(every) // 12]
+    return every if FULL else every[:: len(every) // 8]
 
 
 @pytest.mark.parametrize("mode", ["stop", "die"])
@@ -76,7 +76,7 @@ def test_a_write_or_sync_that_fails_closes_the_ledger(tmp_path, pages, mode, rec
     record_property("answers_after", sum(len(_answers(seen["said"])) for seen in runs if "failed" in seen["said"]))
     _kept(runs)
 
-    assert len(runs) >= counts(quick=12, full=100)
+    assert len(runs) >= counts(quick=8, full=100)
     if pages == 1000:  # without a checkpoint there is no failure that may be passed over
         assert all("failed" in seen["said"] for seen in runs)
 

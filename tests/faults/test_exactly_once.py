@@ -35,7 +35,7 @@ def _spends(target) -> dict[int, list[int]]:
 
 
 def test_those_who_ask_the_same_at_once_get_one_draw_for_one_spend(target, record_property):
-    keys = counts(quick=20, full=400)
+    keys = counts(quick=10, full=400)
     said = run("duplicates", "ask", target, keys, 0, "ledger")
     record_property("duplicates", len(said))
 
@@ -46,7 +46,7 @@ def test_those_who_ask_the_same_at_once_get_one_draw_for_one_spend(target, recor
 
 def test_across_kills_and_restarts_no_second_draw_is_seen(target, record_property):
     """One killed after paying and before storing showed nothing; the next one pays, and all see what it drew."""
-    keys, kills = counts(quick=25, full=300), counts(quick=10, full=150)
+    keys, kills = counts(quick=12, full=300), counts(quick=6, full=150)
     said = run("duplicates", "ask", target, keys, kills, "ledger")
     seen, paid = _seen(said), _spends(target)
     again = opened(target)

@@ -25,7 +25,7 @@ def _chain(target, number) -> list[dict]:
 
 def test_every_history_is_that_of_one_book(target, record_property):
     """On each store: half of the runs."""
-    runs, operations = counts(quick=1, full=25), counts(quick=300, full=2000)
+    runs, operations = counts(quick=1, full=25), counts(quick=200, full=2000)
     total = cut = refused = 0
     found = []
     for number in range(runs):
@@ -45,9 +45,9 @@ def test_every_history_is_that_of_one_book(target, record_property):
 
 
 def test_the_twin_with_a_cached_balance_is_caught(target):
-    history = run("histories", "run", target, 0, 200, "cached")
+    history = run("histories", "run", target, 0, 120, "cached")
 
-    assert list(anomalies(history, _chain(target, 0), cap=cap(200))) != []
+    assert list(anomalies(history, _chain(target, 0), cap=cap(120))) != []
 
 
 def _spend(begin, end, number, *, price="1", analyst="ada"):

@@ -50,7 +50,7 @@ class Truth:
 
 
 def test_after_random_kills_every_answer_was_paid_for_once(target, record_property):
-    kills = counts(quick=60, full=1000)
+    kills = counts(quick=40, full=1000)
     found = run("life", "kills", target, kills, "spend-first", 1)
     truth = Truth.read(target)
     paid = sum(map(len, truth.spends.values()))
