@@ -125,7 +125,7 @@ def test_different_questions_have_different_keys():
         plan(step.query, table, epsilon="0.5"),
         plan(step.query, table, budget=ApproxDP(1, 0)),
         plan(step.query, table, epsilon=1, rows_per_unit=1),
-        *(plan(parse("SELECT COUNT(*) FROM visits", {"visits": other}), other, epsilon=1, rows_per_unit=2) for other in (
+        *(plan(parse("SELECT COUNT(*) FROM visits", {"visits": one}), one, epsilon=1, rows_per_unit=2) for one in (
             Table("none.parquet", domain=DOMAIN, unit="patient", rows_per_unit=2, version=2),
             Table("none.parquet", domain=DOMAIN, unit="patient", rows_per_unit=3),
             Table("none.parquet", domain=DOMAIN.without("ward"), unit="patient", rows_per_unit=2),

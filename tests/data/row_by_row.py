@@ -15,9 +15,12 @@ from discreet.queries.calendar import Part as Calendar
 from discreet.queries.choice import Case, Extreme
 from discreet.queries.compile import Part
 from discreet.queries.expression import Absolute, Add, Day, Floor, Multiply, Number, Ref, Word
+from discreet.queries.joined import Joined
+from discreet.queries.per_unit import Grouped
 from discreet.queries.phrase import Phrase, Prefix
 from discreet.queries.predicate import And, Compare, IsNull, Member, Not, Or
-from discreet.queries.source import Grouped, Joined, Named, Selected, Stacked
+from discreet.queries.source import Named, Selected
+from discreet.queries.stacked import Stacked
 from discreet.queries.types import Coded, Free, Numeric, Truth
 
 LARGEST = 1 << 62

@@ -87,7 +87,8 @@ SCHEMAS = {
 }  # fmt: skip
 MAKERS = {"visits": visit, "labs": lab}
 PUBLIC = [
-    {"ward": "cardiology", "beds": 3, "fee": 2.5, "name": "a"}, {"ward": "cardiology", "beds": 9, "fee": None, "name": "ab"},
+    {"ward": "cardiology", "beds": 3, "fee": 2.5, "name": "a"},
+    {"ward": "cardiology", "beds": 9, "fee": None, "name": "ab"},
     {"ward": "oncology", "beds": 99, "fee": 0.5, "name": "b"}, {"ward": None, "beds": 1, "fee": 1.0, "name": "c"},
 ]  # fmt: skip
 
@@ -293,8 +294,8 @@ class Author:
         for _ in range(self.draw.randint(1, 3)):
             number = self.expression(inner, "number")
             function = self.draw.choice(
-                ["COUNT(*)", "COUNT({})", "SUM({})", "AVG({})", "VARIANCE({})", "MEDIAN({})", "QUANTILE({}, 0.9)", "MAX({})",
-                 f"COUNT(DISTINCT {inner.unit})"]
+                ["COUNT(*)", "COUNT({})", "SUM({})", "AVG({})", "VARIANCE({})", "MEDIAN({})", "QUANTILE({}, 0.9)",
+                 "MAX({})", f"COUNT(DISTINCT {inner.unit})"]
             )  # fmt: skip
             if number is not None or "{}" not in function:
                 made.append(function.format(number))

@@ -8,6 +8,7 @@ by the declared sensitivity, in the metric of the mechanism.  Deterministic: no 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from fractions import Fraction
 from unittest.mock import patch
@@ -17,6 +18,7 @@ import numpy as np
 from discreet.composition.price import FREE, price
 from discreet.curator.answer import Answer
 from discreet.curator.curator import Curator
+from discreet.curator.plan import Plan
 from discreet.data.engines.base import Engine
 from discreet.data.engines.duckdb import DuckDB
 from discreet.data.table import Table
@@ -27,16 +29,20 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy import ApproxDP
 from discreet.privacy.number import exact
+from discreet.queries.compile import Rank
+from discreet.structured.quantile_bound import QuantileBound
+from discreet.structured.quantile_grid import GridQuantile
 from tests.curator.checks.worlds import World
 
 CAP = ApproxDP(10**9, Fraction(1, 2))
+KINDS = (Laplace, Gaussian, GridQuantile, QuantileBound)
 
 
 @dataclass
 class Call:
     """One use of a mechanism."""
 
-    mechanism: Laplace | Gaussian
+    mechanism: Laplace | Gaussian | GridQuantile | QuantileBound
     value: list[int]
     released: np.ndarray
 
@@ -51,7 +57,7 @@ class Record:
     explained: str = ""
     price: object = None
     columns: list[list[int]] = field(default_factory=list)
-    needed: int = 0
+    wanted: list[str] = field(default_factory=list)  # the steps of the plan, in order
 
 
 class Noted:
@@ -75,6 +81,7 @@ def run(
     table: Table,
     world: World,
     *,
+    beside: dict[str, Table] | None = None,
     frozen: list[Call] | None = None,
     engine: Engine | None = None,
     curator: type[Curator] = Curator,
@@ -84,16 +91,14 @@ def run(
     record = Record()
     ledger = ledger or Ledger.open(":memory:", testing=True)
 
-    def wrap(kind: type[Laplace] | type[Gaussian]) -> Callable[..., object]:
+    def wrap(kind: type) -> Callable[..., object]:
         draw = kind.__call__
 
         def call(mechanism, value, *, rng=None):
             number = len(record.calls)
-            again = (
-                frozen is not None and number < len(frozen) and len(frozen[number].value) == len(np.atleast_1d(value))
-            )
+            again = frozen is not None and number < len(frozen) and len(frozen[number].value) == np.size(value)
             released = frozen[number].released if again else draw(mechanism, value, rng=rng)  # type: ignore[index]
-            record.calls.append(Call(mechanism, [int(v) for v in np.atleast_1d(value)], released))
+            record.calls.append(Call(mechanism, [int(v) for v in np.ravel(value)], released))
             record.steps.append("draw")
             return released
 
@@ -107,12 +112,12 @@ def run(
 
     Ledger_spend = Ledger.spend
     noted = Noted(engine or DuckDB(threads=1), record)
-    asked = curator({"visits": table}, budget=CAP, ledger=ledger, engine=noted, rng=SeededRandom(1))
-    with (
-        patch.object(Laplace, "__call__", wrap(Laplace)),
-        patch.object(Gaussian, "__call__", wrap(Gaussian)),
-        patch.object(Ledger, "spend", spend),
-    ):
+    tables = {"visits": table, **(beside or {})}
+    asked = curator(tables, budget=CAP, ledger=ledger, engine=noted, rng=SeededRandom(1))
+    with ExitStack() as stack:
+        for kind in KINDS:
+            stack.enter_context(patch.object(kind, "__call__", wrap(kind)))
+        stack.enter_context(patch.object(Ledger, "spend", spend))
         try:
             record.explained = str(asked.explain(world.sql, **world.asked))  # type: ignore[arg-type]
             answer: Answer = asked.ask(world.sql, fresh=True, **world.asked)  # type: ignore[arg-type]
@@ -120,7 +125,7 @@ def run(
             del shown["receipt"]
             record.shown = repr([shown, answer.table.schema])
             record.columns = [[int(v) for v in part] for part in answer.noisy]
-            record.needed = len(answer.plan.releases)
+            record.wanted = steps(answer.plan)
         except DiscreetError as error:
             record.shown = f"refused: {type(error).__name__}"
         except Exception as error:
@@ -130,24 +135,35 @@ def run(
 
 def violations(world: World, *, ledger: Ledger | None = None, **how: object) -> list[str]:
     """What is wrong with a front end, as seen from one question and two neighbours."""
-    one = run(world.table, world, ledger=ledger, **how)  # type: ignore[arg-type]
-    two = run(world.neighbour, world, frozen=one.calls, ledger=ledger, **how)  # type: ignore[arg-type]
+    one = run(world.table, world, beside=world.beside, ledger=ledger, **how)  # type: ignore[arg-type]
+    two = run(world.neighbour, world, beside=world.beside_neighbour, frozen=one.calls, ledger=ledger, **how)  # type: ignore[arg-type]
     found = []
     if str(one.shown).startswith(("escaped", "refused")) or str(two.shown).startswith(("escaped", "refused")):
         found.append(f"a run failed: {str(one.shown)[:200]} / {str(two.shown)[:200]}")
     for name in ("steps", "shown", "explained", "price"):
         if getattr(one, name) != getattr(two, name):
             found.append(f"{name} differ")
-    if one.steps != ["spend", "read"] + ["draw"] * one.needed:
+    if one.steps != one.wanted:
         found.append(f"steps out of order: {one.steps}")
     if [call.mechanism for call in one.calls] != [call.mechanism for call in two.calls]:
         found.append("mechanisms differ")
-    if one.columns != [[int(v) for v in call.released] for call in one.calls]:
+    if sorted(one.columns) != sorted([int(v) for v in call.released] for call in one.calls):
         found.append("something was released that no mechanism released")
     found += unpaid(one)
     found += [
         f"call {i}: {far}" for i, pair in enumerate(zip(one.calls, two.calls, strict=False)) if (far := distance(*pair))
     ]
+    return found
+
+
+def steps(plan: Plan) -> list[str]:
+    """Spend once; then read each pass once, and draw once for everything released from it."""
+    ranks = [release.part.argument for release in plan.releases if isinstance(release.part, Rank)]
+    found = ["spend"]
+    if plan.added:
+        found += ["read"] + ["draw"] * len(plan.added)
+    for rank in plan.ranked:
+        found += ["read"] + ["draw"] * ranks.count(rank.argument)
     return found
 
 
@@ -171,6 +187,8 @@ def distance(one: Call, two: Call) -> str | None:
     change = [abs(a - b) for a, b in zip(one.value, two.value, strict=True)]
     if isinstance(one.mechanism, Laplace):
         moved, most = sum(change), one.mechanism.sensitivity
+    elif isinstance(one.mechanism, (GridQuantile, QuantileBound)):
+        moved, most = sum(change), one.mechanism.rows_per_unit
     else:
         moved, most = sum(c * c for c in change), exact(one.mechanism.sensitivity) ** 2 * (1 + Fraction(1, 2**40))  # type: ignore[assignment]
     return f"{type(one.mechanism).__name__} input moved by {moved}, declared {most}" if moved > most else None

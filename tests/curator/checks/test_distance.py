@@ -7,7 +7,9 @@ import pytest
 from discreet.data.engines import relations
 from discreet.errors import DiscreetError
 from discreet.privacy import ApproxDP
-from discreet.queries.source import Grouped, Source, Stacked
+from discreet.queries.per_unit import Grouped
+from discreet.queries.source import Source
+from discreet.queries.stacked import Stacked
 from tests.curator.checks.distance import neighbours, planned, violations
 from tests.queries.clinic import question
 from tests.scale import counts
@@ -48,7 +50,8 @@ def test_no_question_is_moved_by_more_than_it_says(worlds):
 SHAPES = {
     "self-join": "SELECT COUNT(*), SUM(a.age + b.age) FROM visits a JOIN visits b ON a.patient = b.patient",
     "self-join on values": "SELECT COUNT(*) FROM visits a JOIN visits b USING (patient, ward, age)",
-    "three sides": "SELECT SUM(b.level) FROM visits a JOIN labs b USING (patient) JOIN visits c ON c.patient = a.patient",
+    "three sides": "SELECT SUM(b.level) FROM visits a JOIN labs b USING (patient) JOIN visits c"
+    " ON c.patient = a.patient",
     "union of a table with itself": "SELECT ward, COUNT(*) FROM (SELECT patient, ward FROM visits UNION ALL"
     " SELECT patient, ward FROM visits UNION ALL SELECT patient, ward FROM visits) t GROUP BY ward",
     "union of different steps": "SELECT SUM(x) FROM (SELECT patient, cost AS x FROM visits UNION ALL"
@@ -62,11 +65,13 @@ SHAPES = {
     " GROUP BY patient, ward) t GROUP BY ward",
     "nested": "SELECT SUM(m) FROM (SELECT patient, MAX(n) AS m FROM (SELECT patient, ward, COUNT(*) AS n FROM visits"
     " GROUP BY patient, ward) t GROUP BY patient) s",
-    "one of many joined with one of many": "SELECT COUNT(*) FROM (SELECT patient, ward FROM visits GROUP BY patient, ward)"
-    " a JOIN (SELECT patient, level FROM labs GROUP BY patient, level) b ON a.patient = b.patient",
+    "one of many joined with one of many": "SELECT COUNT(*) FROM (SELECT patient, ward FROM visits"
+    " GROUP BY patient, ward) a JOIN (SELECT patient, level FROM labs GROUP BY patient, level) b"
+    " ON a.patient = b.patient",
     "few kept of many, joined": "SELECT COUNT(*), COUNT(DISTINCT a.patient) FROM (SELECT patient, ward FROM visits"
     " GROUP BY patient, ward) a JOIN visits b ON a.patient = b.patient",
-    "outer join": "SELECT COUNT(*), COUNT(b.level), SUM(b.result) FROM visits a LEFT JOIN labs b ON a.patient = b.patient",
+    "outer join": "SELECT COUNT(*), COUNT(b.level), SUM(b.result) FROM visits a LEFT JOIN labs b"
+    " ON a.patient = b.patient",
     "outer join on a missing value": "SELECT COUNT(*), SUM(COALESCE(b.level, 9)) FROM labs a LEFT JOIN labs b"
     " ON a.patient = b.patient AND a.ward = b.ward WHERE b.level IS NULL",
     "public partners": "SELECT p.beds, COUNT(*), SUM(v.cost * p.beds) FROM visits v JOIN places p ON v.ward = p.ward"
@@ -74,8 +79,8 @@ SHAPES = {
     "public partners per patient": "SELECT SUM(n) FROM (SELECT v.patient, COUNT(*) AS n FROM visits v"
     " LEFT JOIN places p ON v.ward = p.ward GROUP BY v.patient) t",
     "a thousand groups": "SELECT cost * 4, COUNT(*), COUNT(DISTINCT patient) FROM visits GROUP BY cost * 4",
-    "a thousand groups of a sub-query": "SELECT x, SUM(n) FROM (SELECT patient, cost * 4 AS x, COUNT(*) AS n FROM visits"
-    " GROUP BY patient, cost * 4) t GROUP BY x",
+    "a thousand groups of a sub-query": "SELECT x, SUM(n) FROM (SELECT patient, cost * 4 AS x, COUNT(*) AS n"
+    " FROM visits GROUP BY patient, cost * 4) t GROUP BY x",
     "quantiles": "SELECT ward, MEDIAN(age), QUANTILE(cost, 0.9), MIN(cost) FROM visits GROUP BY ward",
     "quantiles of a join": "SELECT MEDIAN(a.age - b.level) FROM visits a JOIN labs b ON a.patient = b.patient",
     "quantiles per patient": "SELECT MAX(s) FROM (SELECT patient, SUM(level) AS s FROM labs GROUP BY patient) t",

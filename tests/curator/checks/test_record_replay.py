@@ -2,13 +2,18 @@
 
 import pytest
 
+from discreet.errors import DiscreetError
 from discreet.ledger import Ledger
+from discreet.privacy import ZCDP, ApproxDP, PureDP
+from tests.curator.checks.distance import neighbours, planned
 from tests.curator.checks.replay import violations
 from tests.curator.checks.twins import TWINS
-from tests.curator.checks.worlds import world
+from tests.curator.checks.worlds import World, world
+from tests.queries.clinic import question
 from tests.scale import counts
 
 PAIRS = counts(quick=300, full=10_000)
+NESTED = counts(quick=60, full=5_000)
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +28,37 @@ def test_neighbours_differ_only_in_what_mechanisms_are_fed_and_by_no_more_than_d
         case = case if seed % 2 else case.swapped()
 
         assert violations(case, ledger=ledger) == [], (seed, case.sql)
+
+
+def nested(seed):
+    """A question with joins, sub-queries, unions and quantiles, about a clinic with a patient and without."""
+    found = neighbours(seed, heavy=30, rows=[1, 2, 4][seed % 3], groups=[1, 2][seed % 2])
+    budget = [PureDP(1), ZCDP("0.05"), ApproxDP(1, "1e-6")][seed % 3]
+    tables = [dict(found.whole), dict(found.less)]
+    visits = [one.pop("visits") for one in tables]
+    return World(question(seed, depth=1 + seed % 3), visits[0], visits[1], {"budget": budget}, tables[0], tables[1])
+
+
+def refused(case):
+    """Whether a question is not asked at all: too wide, or too many groups."""
+    try:
+        planned(case.sql, {"visits": case.table, **case.beside}, **case.asked)
+    except DiscreetError:
+        return True
+    return False
+
+
+def test_it_is_so_for_joins_sub_queries_unions_and_quantiles_too(ledger):
+    answered = 0
+    for seed in range(NESTED):
+        case = nested(seed)
+        case = case if seed % 2 else case.swapped()
+        if refused(case):
+            continue
+        answered += 1
+
+        assert violations(case, ledger=ledger) == [], (seed, case.sql)
+    assert answered >= NESTED * 3 // 5
 
 
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.name)

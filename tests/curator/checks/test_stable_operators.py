@@ -88,8 +88,8 @@ def test_rows_are_never_chosen_by_their_place(clause):
 
 @pytest.mark.parametrize(
     "ranked",
-    ["MEDIAN(age)", "QUANTILE(age, 0.9)", "QUANTILE_CONT(age, 0.5)", "QUANTILE_DISC(age, 0.5)", "APPROX_QUANTILE(age, 0.5)",
-     "MIN(age)", "MAX(age)", "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age)"],
+    ["MEDIAN(age)", "QUANTILE(age, 0.9)", "QUANTILE_CONT(age, 0.5)", "QUANTILE_DISC(age, 0.5)",
+     "APPROX_QUANTILE(age, 0.5)", "MIN(age)", "MAX(age)", "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age)"],
 )  # fmt: skip
 def test_ranks_are_read_only_as_counts_on_a_declared_grid(ranked):
     """They look at whole columns, so what the engine computes for them is a count of rows, never a rank."""

@@ -277,6 +277,23 @@ class DrawnAgain(Curator):
         ], None
 
 
+class TrueMedian(Curator):
+    """The middle row itself, and noise only around it."""
+
+    def _release(self, step, passes, engine):
+        noisy, groups = super()._release(step, passes, engine)
+        ages = sorted(step.table.source["age"].to_pylist())
+        return [np.full_like(noisy[0], ages[len(ages) // 2] - 10), *noisy[1:]], groups
+
+
+real_grid = curators.grid
+
+
+def _grid_for_one_row(query, table, rank, *, rows):
+    """Every row is kept, and one is paid for."""
+    return replace(real_grid(query, table, rank, rows=rows), rows_per_unit=10**6, groups_per_unit=10**6)
+
+
 def _population(step):
     return int(step.table.source.num_rows)
 
@@ -432,4 +449,18 @@ TWINS = [
         bounds=ONE,
     ),
     Twin("groups are shown if they truly exist", patches=((answers.Answer, "_rows", property(_exact_having)),)),
+    Twin("rows of a rank are not truncated", "SELECT MEDIAN(age) FROM visits", engine=Altered(before=_loose)),
+    Twin(
+        "the rank of a row, not of a person",
+        "SELECT ward, MEDIAN(age) FROM visits GROUP BY ward",
+        patches=((curators, "grid", _grid_for_one_row),),
+    ),
+    Twin("the median is that of the rows", "SELECT MEDIAN(age) FROM visits", curator=TrueMedian),
+    Twin("the grid ends where the data does", "SELECT MAX(age) FROM visits", {"age": [119]}, curator=BoundsFromData),
+    Twin(
+        "a join multiplies what was truncated",
+        "SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient = b.patient",
+        engine=Altered(before=_loose),
+        asked={"epsilon": 1, "rows_per_unit": 1},
+    ),
 ]

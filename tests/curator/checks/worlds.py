@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 import pyarrow as pa
@@ -209,10 +209,18 @@ class World:
     table: Table
     neighbour: Table
     asked: dict[str, object]
+    beside: dict[str, Table] = field(default_factory=dict)  # the other tables of the question
+    beside_neighbour: dict[str, Table] = field(default_factory=dict)
 
     def swapped(self) -> World:
         """The other way round: a unit removed instead of added."""
-        return replace(self, table=self.neighbour, neighbour=self.table)
+        return replace(
+            self,
+            table=self.neighbour,
+            neighbour=self.table,
+            beside=self.beside_neighbour,
+            beside_neighbour=self.beside,
+        )
 
 
 def question(draw: Draw) -> str:
