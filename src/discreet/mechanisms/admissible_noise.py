@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 SLACK = Fraction(1, 2**30)  # smoothness kept for two relative errors of 2^-31: in computing S, and in rounding it up
 
+LIKELY = Fraction(1, 100)  # beyond this delta Gaussian noise is not looked for: its certificate takes long
+
 
 class AdmissibleNoise:
     """Base of the closed set of admissible noises; see the module docstring.
@@ -80,13 +82,20 @@ class AdmissibleNoise:
         raise NotImplementedError
 
     def _check(self, most: Fraction | None = None) -> None:
-        """epsilon > 0 and 0 < smoothness, with room for rounding below `most`."""
-        require(exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
+        """A sensible epsilon and 0 < smoothness, with room for rounding below `most`."""
+        check_epsilon(self.epsilon)
         require(exact(self.smoothness) > 0, "smoothness > 0", smoothness=self.smoothness)
         limit = exact(self.epsilon) if most is None else most
         if not self.dilation < limit:
             rule = f"smoothness + 2^-30 < {up(limit)} for {self.name} noise"
             raise ParameterError(f"need {rule}, got smoothness={self.smoothness!r}")
+
+
+def check_epsilon(epsilon: Number) -> None:
+    """epsilon > 0, far enough above the slack, and small enough that e^epsilon is a float."""
+    require(exact(epsilon) > 0, "epsilon > 0", epsilon=epsilon)
+    rule = "10^-5 <= epsilon <= 100 for noise scaled to the data"
+    require(Fraction(1, 10**5) <= exact(epsilon) <= 100, rule, epsilon=epsilon)
 
 
 def rounded_up(sensitivity: Fraction) -> Fraction:
@@ -321,7 +330,9 @@ def _candidates(epsilon: Number, delta: Number, smoothness: Number, beta: float)
     yield LomaxNoise.best(epsilon=epsilon, smoothness=smoothness, beta=beta)
     if 3 * (exact(smoothness) + SLACK) < exact(epsilon):
         yield PowerNoise(epsilon=epsilon, smoothness=smoothness)
-    for noise in (LaplaceNoise, GaussianNoise) if exact(delta) > 0 else ():
+    if exact(delta) == 0:
+        return
+    for noise in (LaplaceNoise, GaussianNoise) if exact(delta) <= LIKELY else (LaplaceNoise,):
         try:
             yield noise(epsilon=epsilon, delta=delta, smoothness=smoothness)
         except UnsupportedError:
@@ -340,7 +351,7 @@ def best_noise(
     >>> best_noise(epsilon=1, delta=0, smoothness=0.7).name
     'cauchy'
     """
-    require(exact(epsilon) > 0, "epsilon > 0", epsilon=epsilon)
+    check_epsilon(epsilon)
     require(0 <= exact(delta) < 1, "0 <= delta < 1", delta=delta)
     if smoothness is not None:
         return noises(epsilon=epsilon, delta=delta, smoothness=smoothness, beta=beta)[0]

@@ -110,13 +110,14 @@ def dilated_alpha(smoothness: Fraction, epsilon: Fraction, delta: Fraction) -> F
     >>> round(float(dilated_alpha(Fraction(1, 50), Fraction(1), Fraction(1, 10**6))), 3)
     0.153
     """
-    b, e, d = float(smoothness), float(epsilon - smoothness / CELLS), float(delta)
+    given = float(smoothness / CELLS)  # what a cell gives away in epsilon, and as a factor of delta
+    b, e, d = float(smoothness), float(epsilon) - given, float(delta) * math.exp(-given)
     low, high = 0.0, max(1.0, 2 * math.sqrt(2 * e))
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if _near(middle, b, e) <= d else (low, middle)
     digits = 20 + len(str(delta.denominator // delta.numerator))
-    for slack in (1e-9, 1e-6, 1e-4, 1e-3, 1e-2):
+    for slack in (1e-9, 1e-4, 1e-2):
         alpha = Fraction(down(Fraction(low) * Fraction(1 - slack)))
         if alpha > 0 and _within(delta, alpha, (Fraction(0), smoothness), epsilon, digits, CELLS):
             return alpha

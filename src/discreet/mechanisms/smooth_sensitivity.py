@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
-from discreet.mechanisms.admissible_noise import AdmissibleNoise, best_noise, noises
+from discreet.mechanisms.admissible_noise import AdmissibleNoise, best_noise, check_epsilon, noises
 from discreet.privacy.event import ApproxEvent, PureEvent
 from discreet.privacy.guarantee import ApproxDP, PureDP, Relation
 from discreet.privacy.neighbours import Neighbours, Replace, Row, datasets
@@ -70,7 +70,7 @@ class SmoothSensitivity:
     def __post_init__(self) -> None:
         require(callable(self.query), "a function as query", query=self.query)
         require(callable(self.smooth), "a function as smooth", smooth=self.smooth)
-        require(exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
+        check_epsilon(self.epsilon)
         require(0 <= exact(self.delta) < 1, "0 <= delta < 1", delta=self.delta)
         require(0 < self.beta < 1, "0 < beta < 1", beta=self.beta)
         require(self.noise in NAMES, f"a noise of {', '.join(NAMES)}", noise=self.noise)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource
+from discreet.mechanisms.admissible_noise import check_epsilon
 from discreet.mechanisms.smooth_sensitivity import SmoothSensitivity
 from discreet.privacy.event import ApproxEvent, PureEvent
 from discreet.privacy.guarantee import ApproxDP, PureDP, Relation
@@ -64,7 +65,7 @@ class SmoothMedian:
     neighbours: Relation = AddRemove
 
     def __post_init__(self) -> None:
-        require(exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
+        check_epsilon(self.epsilon)
         require(0 <= exact(self.delta) < 1, "0 <= delta < 1", delta=self.delta)
         require(0 < self.beta < 1, "0 < beta < 1", beta=self.beta)
         check_relation(self.neighbours)
