@@ -10,6 +10,7 @@ _NUMBERS = count(1)
 KINDS = {
     "int8": "smallint", "int16": "smallint", "int32": "integer", "int64": "bigint", "uint64": "numeric(20,0)",
     "double": "double precision", "float": "real", "string": "text", "large_string": "text", "bool": "boolean",
+    "date32[day]": "date", "timestamp[us]": "timestamp",
 }  # fmt: skip
 
 

@@ -13,8 +13,11 @@ from discreet.data.domain import missing
 from discreet.data.table import Table
 from discreet.errors import DomainError, UnsupportedError
 from discreet.queries.expression import Expression, Ref
+from discreet.queries.joined import Joined
+from discreet.queries.per_unit import Grouped, Kind, OfUnit
 from discreet.queries.scalar import Scope, rational, scalar
-from discreet.queries.source import Grouped, Joined, Kind, Named, OfUnit, Selected, Source, Stacked
+from discreet.queries.source import Named, Selected, Source
+from discreet.queries.stacked import Stacked
 
 if TYPE_CHECKING:
     from sqlglot import expressions as exp

@@ -13,9 +13,10 @@ from discreet.errors import DomainError, UnsupportedError
 from discreet.queries.calendar import Part
 from discreet.queries.choice import Case, Extreme
 from discreet.queries.expression import Absolute, Add, Day, Expression, Floor, Multiply, Number, Ref, Word
+from discreet.queries.joined import Joined
 from discreet.queries.phrase import Phrase, Prefix
 from discreet.queries.predicate import And, Compare, IsNull, Member, Not, Operator, Or
-from discreet.queries.source import Joined, Source
+from discreet.queries.source import Source
 from discreet.queries.types import Coded, Free
 
 if TYPE_CHECKING:

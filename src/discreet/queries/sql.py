@@ -18,7 +18,7 @@ from discreet.queries.expression import Expression
 from discreet.queries.from_clause import OUTER, Tables, allowed, source_of
 from discreet.queries.query import Aggregate, Having, Order, Output, Query
 from discreet.queries.scalar import HEAVIEST, Scope, literal, rational, scalar
-from discreet.queries.source import Named, unit_sql
+from discreet.queries.source import Named
 
 if TYPE_CHECKING:
     from sqlglot import expressions as exp
@@ -192,7 +192,7 @@ def _distinct(node: exp.Distinct, scope: Scope) -> Aggregate:
     if len(node.expressions) != 1 or not scope.is_unit(node.expressions[0]):
         wanted = f"the unit: COUNT(DISTINCT {units[0]})" if units else "the table's unit, and this table has none"
         raise UnsupportedError(f"COUNT(DISTINCT ...) counts {wanted}")
-    return Aggregate("units", unit=unit_sql(scope.source))
+    return Aggregate("units", unit=scope.source.unit_sql)
 
 
 def _quantile(node: exp.Expr, scope: Scope) -> Aggregate | None:
