@@ -20,7 +20,7 @@ from tests.data.test_spark import framed
 from tests.questions import Writer, rows, schema
 from tests.scale import counts
 
-QUESTIONS = counts(quick=24, full=2_000)
+QUESTIONS = counts(quick=16, full=2_000)
 FRAMES = counts(quick=1, full=20)
 BUDGET = ApproxDP(1, 1e-6)
 
