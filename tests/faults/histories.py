@@ -104,6 +104,7 @@ def run(target: str, number: int, operations: int, reads: str) -> list[dict[str,
                 working.remove((child, left))
                 heard += child.end()
                 assert child.status == 0
+                stopped = None if child is stopped else stopped
         if stopped is not None:
             stopped.signal(signal.SIGCONT)
             stopped = None
