@@ -1,0 +1,85 @@
+"""The curator where the data lives: the same questions of PostgreSQL and of Spark, paid for in PostgreSQL."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import numpy as np
+import psycopg
+import pyarrow as pa
+import pytest
+
+import discreet as dc
+from tests import spark as local
+from tests.data.test_spark import framed
+
+WARDS = ["cardiology", "oncology", "surgery"]
+DOMAIN = dc.Domain({
+    "patient": dc.Identifier(), "ward": dc.Categorical(WARDS), "age": dc.Integer(0, 119),
+    "cost": dc.Real(0, 5000, step="0.01"), "readmitted": dc.Boolean(),
+})  # fmt: skip
+TOTALS = (
+    "WITH t AS (SELECT patient, SUM(cost) AS total FROM visits GROUP BY patient)"
+    " SELECT AVG(LEAST(total, 10000)) AS m, COUNT(*) AS n FROM t"
+)
+MEDIAN = "SELECT MEDIAN(cost) AS m FROM visits WHERE age >= 65"
+
+
+def visits():
+    rng = np.random.default_rng(4)
+    patient = np.repeat(np.arange(500), 4)
+    return pa.table({
+        "patient": patient, "ward": rng.choice(WARDS, 2000), "age": rng.integers(0, 120, 2000),
+        "cost": np.round(rng.uniform(0, 2000, 2000), 2), "readmitted": rng.random(2000) < 0.2,
+    })  # fmt: skip
+
+
+@pytest.fixture
+def here(fresh_postgres_url, monkeypatch):
+    """A database that is found by its name alone, with the table in it."""
+    place = urlsplit(fresh_postgres_url)
+    for name, value in (("PGHOST", place.hostname), ("PGPORT", str(place.port)), ("PGUSER", place.username)):
+        monkeypatch.setenv(name, value)
+    with psycopg.connect(fresh_postgres_url) as connection:
+        connection.execute(
+            "CREATE TABLE visits (patient bigint, ward text, age int, cost double precision, readmitted boolean)"
+        )
+        with connection.cursor().copy("COPY visits FROM STDIN") as copy:
+            for row in visits().to_pylist():
+                copy.write_row(list(row.values()))
+    return f"postgresql:///{place.path.removeprefix('/')}"
+
+
+def test_postgresql_is_asked_and_pays(here):
+    pg = dc.Table(f"{here}#visits", unit="patient", rows_per_unit=10, domain=DOMAIN)
+    with dc.Curator({"visits": pg}, budget=dc.ApproxDP(1.0, 1e-6), ledger=here) as c:
+        totals, median = c.ask(TOTALS, epsilon=0.2), c.ask(MEDIAN, epsilon=0.2)
+
+        assert c.ask(TOTALS, epsilon=0.2).table == totals.table  # free, and the same
+        assert float(c.budget.balance.spent.epsilon) == pytest.approx(0.4)
+    true = visits().to_pandas()
+    low, high = (totals.errors()[f"m_{end}"][0].as_py() for end in ("low", "high"))
+    assert low <= true.groupby("patient").cost.sum().clip(upper=10_000).mean() <= high
+    low, high = (median.errors()[f"m_{end}"][0].as_py() for end in ("low", "high"))
+    assert low <= true[true.age >= 65].cost.median() <= high
+    with (
+        pytest.raises(dc.errors.BudgetExhausted),
+        dc.Curator({"visits": pg}, budget=dc.ApproxDP(1.0, 1e-6), ledger=here) as c,
+    ):
+        c.ask(MEDIAN, epsilon=0.7)
+
+
+def test_spark_is_asked_by_the_same_words(tmp_path):
+    session = local.session()
+    framed(session, visits()).createOrReplaceTempView("visits_of_the_curator")
+    spark = dc.Table(
+        "spark://visits_of_the_curator", unit="patient", rows_per_unit=10, domain=DOMAIN,
+        engine=dc.data.engines.Spark(session),
+    )  # fmt: skip
+    embedded = dc.Table(visits(), unit="patient", rows_per_unit=10, domain=DOMAIN)
+    asked = {"visits": spark}, {"visits": embedded}
+    found = []
+    for place, tables in enumerate(asked):
+        with dc.Curator(tables, budget=dc.PureDP(1_000_000_000), ledger=tmp_path / f"{place}.db") as c:
+            found.append([c.ask(sql, epsilon=400_000_000).table.to_pylist() for sql in (TOTALS, MEDIAN)])
+    assert found[0] == found[1]  # noise of such an epsilon rounds to nothing
