@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -220,10 +220,25 @@ def _ranks(chosen: Plan, places: tuple[int, ...], beta: float) -> tuple[str, ...
     assert isinstance(middle.part, Rank)
     size, width = middle.part.grid(chosen.cells)
     away, ends = middle.mechanism.accuracy(beta), max(low.mechanism.accuracy(beta), high.mechanism.accuracy(beta))
+    assert isinstance(middle.mechanism, GridQuantile)
     return (
         f"rank within {away:,.6g} rows of the quantile's with probability {1 - beta:.0%}, the ends within {ends:,.6g}",
         f"counted on a grid of {size:,} cells, each {float(width * middle.part.known.step):g} wide",
+        f"chosen because {_methods(middle.mechanism, chosen.rows, beta)}",
     )
+
+
+def _methods(mechanism: GridQuantile, rows: int, beta: float) -> str:
+    """The rank error of every way to take one quantile from counts on a grid, for the same epsilon."""
+    levels = max(1, (mechanism.size - 1).bit_length())
+    node = Laplace(epsilon=exact(mechanism.epsilon) / levels, sensitivity=rows)
+    found = {
+        "permute-and-flip": replace(mechanism, method="permute_and_flip").accuracy(beta),
+        "the exponential mechanism": replace(mechanism, method="exponential").accuracy(beta),
+        "noisy counts on a tree": math.sqrt(levels) * node.accuracy(beta),
+    }
+    shown = ", ".join(f"{name} about {error:,.4g}" for name, error in found.items())
+    return f"of the rank errors, in rows, its own is least in its lane: {shown}"
 
 
 def _noise(release: Release, chosen: Plan) -> str:
