@@ -26,6 +26,7 @@ class Rows:
     sql: str
     unit: UnitKind | None
     texts: frozenset[str]  # the columns that are texts
+    naming: str = ""  # units of two tables are one person where they are equal only if this is the same
 
 
 def needs(relation: Relation) -> dict[Table, set[str]]:
@@ -73,15 +74,25 @@ def _scan(scan: Scan, place: Place, dialect: Dialect) -> Rows:
         made.append(f"{dialect.code(column, name=name, physical=physical[name])} AS {dialect.quoted(name)}")
         if not column.nullable:
             needed.append(f"{dialect.quoted(name)} IS NOT NULL")
-    kind = None
+    kind, naming = None, ""
     if table.unit is not None:
         unit, kind = dialect.unit(table.unit, physical=physical[table.unit])
+        naming = _naming(kind, physical[table.unit])
         made.append(f"{unit} AS {dialect.quoted(UNIT)}")
         needed.append(f"{dialect.quoted(UNIT)} IS NOT NULL")
     sql = f"SELECT {', '.join(made) or _nothing(dialect)} FROM {source}"
     if needed:
         sql = f"SELECT * FROM {dialect.layer(sql)} WHERE {' AND '.join(needed)}"
-    return Rows(sql, kind, frozenset(texts))
+    return Rows(sql, kind, frozenset(texts), naming)
+
+
+def _naming(kind: UnitKind, physical: str) -> str:
+    """How a type writes its values: 7 is another text as a float, and another integer where there is no sign."""
+    name = physical.upper()
+    if kind == "BIGINT":
+        return "UBIGINT" if name == "UBIGINT" else "INTEGER"
+    texts = name.startswith("ENUM") or any(word in name for word in ("CHAR", "TEXT", "STRING"))
+    return "TEXT" if texts else name
 
 
 def _nothing(dialect: Dialect) -> str:
@@ -97,7 +108,7 @@ def _derive(node: Derive, found: Rows, dialect: Dialect) -> Rows:
     where = "" if node.where is None else f" WHERE {dialect.render(node.where)}"
     texts = {name for name, tree in node.made if isinstance(tree, exp.Column) and tree.name in found.texts}
     sql = f"SELECT {', '.join(made) or _nothing(dialect)} FROM {dialect.layer(found.sql)}{where}"
-    return Rows(sql, found.unit, frozenset(texts))
+    return Rows(sql, found.unit, frozenset(texts), found.naming)
 
 
 def _per_unit(node: PerUnit, found: Rows, dialect: Dialect) -> Rows:
@@ -110,7 +121,7 @@ def _per_unit(node: PerUnit, found: Rows, dialect: Dialect) -> Rows:
         clamped.append(f"CAST({_between(shown, value)} AS BIGINT) AS {shown}")
     grouped = f"SELECT {', '.join(made)} FROM {dialect.layer(found.sql)} GROUP BY {', '.join(keys)}"
     sql = f"SELECT {', '.join(clamped)} FROM {dialect.layer(grouped)}"
-    return Rows(sql, found.unit, found.texts & frozenset(node.keys))
+    return Rows(sql, found.unit, found.texts & frozenset(node.keys), found.naming)
 
 
 def _value(value: Value, dialect: Dialect) -> str:
@@ -158,13 +169,14 @@ def _bound(node: Bound, found: Rows, dialect: Dialect) -> Rows:
     over = f"ROW_NUMBER() OVER (PARTITION BY {unit} ORDER BY {', '.join([dialect.quoted('(h)'), *order])})"
     sql = f"SELECT *, {over} AS {rank} FROM {dialect.layer(sql)}"
     kept = ", ".join([unit, *map(dialect.quoted, node.columns)])
-    return Rows(f"SELECT {kept} FROM {dialect.layer(sql)} WHERE {rank} <= {node.rows}", found.unit, found.texts)
+    kept = f"SELECT {kept} FROM {dialect.layer(sql)} WHERE {rank} <= {node.rows}"
+    return Rows(kept, found.unit, found.texts, found.naming)
 
 
 def _join(node: Join, left: Rows, right: Rows, dialect: Dialect) -> Rows:
     """Columns are told apart by their side; a unit of the right is equal to that of the left, or missing."""
-    if right.unit is not None and left.unit != right.unit:
-        raise DomainError("the unit columns of joined tables must both be integers or both be texts")
+    if right.unit is not None:
+        _one_naming([left, right])
     made = [f"l.{name}" for name in _carried(left, dialect)]
     columns = [("l", name) for name in node.left.columns] + [("r", name) for name in node.right.columns]
     texts = set()
@@ -177,10 +189,19 @@ def _join(node: Join, left: Rows, right: Rows, dialect: Dialect) -> Rows:
         on.insert(0, f"l.{dialect.quoted(UNIT)} = r.{dialect.quoted(UNIT)}")
     word = "LEFT JOIN" if node.outer else "JOIN"
     sides = f"({left.sql}) AS l {word} ({right.sql}) AS r"
-    return Rows(f"SELECT {', '.join(made)} FROM {sides} ON {' AND '.join(on)}", left.unit, frozenset(texts))
+    sql = f"SELECT {', '.join(made)} FROM {sides} ON {' AND '.join(on)}"
+    return Rows(sql, left.unit, frozenset(texts), left.naming)
 
 
 def _union(node: Union, parts: list[Rows]) -> Rows:
-    if len({part.unit for part in parts}) > 1:
-        raise DomainError("the unit columns of united tables must all be integers or all be texts")
-    return Rows(" UNION ALL ".join(part.sql for part in parts), parts[0].unit, parts[0].texts)
+    _one_naming(parts)
+    return Rows(" UNION ALL ".join(part.sql for part in parts), parts[0].unit, parts[0].texts, parts[0].naming)
+
+
+def _one_naming(parts: list[Rows]) -> None:
+    """One person must have one name in all tables, or it would count as several."""
+    found = sorted({part.naming for part in parts})
+    if len(found) > 1:
+        raise DomainError(
+            f"the unit columns of joined and united tables must be all integers, all texts or of one type, got {found}"
+        )
