@@ -66,7 +66,7 @@ def declared(known: Type) -> Column:
     """The declaration of a column that holds values of a type.
 
     >>> declared(Numeric(0, 9, Fraction(1, 2), nullable=False))
-    Real(low=0, high=4.5, step=Fraction(1, 2), nullable=False)
+    Real(low=0.0, high=4.5, step=Fraction(1, 2), nullable=False)
     """
     match known:
         case Numeric(low, high, step, nullable):
