@@ -27,7 +27,7 @@ _FILE = re.compile(r"\d+<(?P<path>(?:\\x[0-9a-f]{2})+)>(?P<deleted>\(deleted\))?
 _TEXT = re.compile(r'"(?P<text>(?:\\x[0-9a-f]{2})*)"')
 
 
-def strace(log: Path, *options: str, longest: int = 100_000) -> list[str]:
+def strace(log: Path, *options: str, longest: int = 2_000_000) -> list[str]:
     """The words before a command that trace every call that matters, with its bytes."""
     return ["strace", "-f", "-y", "-xx", "-s", str(longest), "-e", f"trace={CALLS}", "-o", str(log), *options]
 
@@ -168,6 +168,7 @@ class Disk:
             case "openat" | "creat" if paths:
                 self.names.setdefault(paths[0], File())
             case "pwrite64" if file is not None:
+                assert len(call.texts[0]) >= call.result, "the trace has cut the bytes of a write short"
                 file.since.append((ended, call.numbers[-1], call.texts[0][: call.result]))
             case "write" if file is not None:
                 raise AssertionError("a write without an offset cannot be placed")
