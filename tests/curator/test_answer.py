@@ -45,6 +45,46 @@ def test_intervals_hold_as_often_as_they_say(visits, function, rows):
         assert missed >= binom.ppf(1e-6, runs, beta / 3)  # and they are not needlessly wide
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize("function", ["MEDIAN(age)", "QUANTILE(age, 0.9)", "MIN(age)", "MAX(age)"])
+@pytest.mark.parametrize("rows", [1, 2, 40, 2_000])
+def test_intervals_of_quantiles_hold_as_often_as_they_say(visits, function, rows):
+    """Two halves far apart, where conventions differ most: the lower and the upper quantile are both inside."""
+    from scipy.stats import binom
+
+    from discreet.hazmat.entropy import SeededRandom
+
+    runs, rng = counts(quick=300, full=10_000), SeededRandom(rows)
+    step = plan(parse(f"SELECT {function} AS x FROM visits", {"visits": visits}), visits, epsilon=3)
+    cells = np.zeros(step.ranked[0].grid(1)[0], dtype=int)
+    cells[20], cells[90] = rows // 2, rows - rows // 2
+    noisy = [release.mechanism(np.tile(cells, (runs, 1)), rng=rng) for release in step.releases]
+    found = estimate(step, step.query.aggregates[0], noisy, beta=0.05)
+    truths = {"MEDIAN(age)": [20, 90] if rows % 2 == 0 else [90], "MIN(age)": [20 if rows > 1 else 90]}.get(
+        function, [90]
+    )
+    outside = np.zeros(runs, dtype=bool)
+    for truth in truths:
+        outside |= (found.low > truth) | (found.high < truth)
+
+    assert int(outside.sum()) <= binom.isf(1e-6, runs, 0.05)
+    assert (found.low <= found.value).all()
+    assert (found.value <= found.high).all()
+    if rows == 2_000 and function != "MEDIAN(age)":
+        assert float((found.high - found.low).mean()) < 60  # narrower than the declared range
+
+
+def test_for_another_beta_or_all_groups_at_once_a_quantile_is_within_the_declared_range(visits):
+    step = plan(parse("SELECT MEDIAN(age) AS x FROM visits", {"visits": visits}), visits, epsilon=1)
+    noisy = [np.array([50]), np.array([45]), np.array([55])]
+    wide, drawn = (estimate(step, step.query.aggregates[0], noisy, beta=beta) for beta in (0.01, 0.05))
+    everywhere = estimate(step, step.query.aggregates[0], noisy, beta=0.05, cells=3)
+
+    assert (drawn.low[0], drawn.value[0], drawn.high[0]) == (45, 50, 55)
+    assert (wide.low[0], wide.value[0], wide.high[0]) == (0, 50, 119)
+    assert (everywhere.low[0], everywhere.high[0]) == (0, 119)
+
+
 def test_an_average_over_nothing_is_missing_and_its_interval_the_whole_range(visits):
     step = plan(parse("SELECT AVG(cost) AS x FROM visits", {"visits": visits}), visits, epsilon=1)
     found = estimate(step, step.query.aggregates[0], [np.array([-3, 0]), np.array([10**9, 5])], beta=0.05)
