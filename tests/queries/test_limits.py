@@ -26,14 +26,23 @@ from tests.queries.hospital import SCHEMA
         "SELECT SUM(" + "COALESCE(" * 40 + "bmi" + ", 1)" * 40 + ") FROM visits",
         "SELECT COUNT(*) FROM visits WHERE " + "NOT " * 500 + "smokes",
         "SELECT SUM(" + " + ".join(["age"] * 1_000) + ") FROM visits",
+        "SELECT COUNT(*) AS n FROM visits HAVING n > 1e40" + " / 1e-40" * 9 + " / 3",
+        "SELECT COUNT(*) AS n FROM visits HAVING n > 1e40" + " / 1e-40" * 150,
+        "SELECT COUNT(*) FROM visits LIMIT 1e40" + " / 1e-40" * 150,
+        "SELECT QUANTILE(age, 1" + " / 1e40" * 150 + ") FROM visits",
     ],
 )
 def test_questions_that_grow_when_compiled_are_refused_at_once(sql):
     start = time.process_time()
     with pytest.raises(DiscreetError):
-        parse(sql, SCHEMA)
+        str(parse(sql, SCHEMA))
 
     assert time.process_time() - start < 2
+
+
+def test_half_a_surrogate_pair_is_no_text():
+    with pytest.raises(UnsupportedError, match="Unicode"):
+        parse("SELECT COUNT(*) FROM visits WHERE ward LIKE '\ud800%'", SCHEMA)
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,13 @@ def rational(text: str) -> Fraction:
         raise UnsupportedError(f"{text[:20]} is not a number") from None
 
 
+def _short(value: Fraction) -> Fraction:
+    """A quotient of constants; refused where it is longer than what one of them can be."""
+    if max(abs(value.numerator), value.denominator) >= 100**LONGEST_NUMBER:
+        raise UnsupportedError(f"a constant of at most {2 * LONGEST_NUMBER} digits")
+    return value
+
+
 def literal(node: exp.Expr | None) -> Fraction | None:
     """The number a node spells, or None."""
     from sqlglot import expressions as exp
@@ -158,7 +165,7 @@ def literal(node: exp.Expr | None) -> Fraction | None:
             inner = literal(node.this)
             return None if inner is None else -inner
         case exp.Div() if (top := literal(node.this)) is not None and (bottom := literal(node.expression)):
-            return top / bottom
+            return _short(top / bottom)
         case exp.Literal() if not node.is_string:
             return rational(node.name)
         case _:

@@ -48,6 +48,8 @@ def parse(sql: str, schema: Mapping[str, Table]) -> Query:
     logging.getLogger("sqlglot").setLevel(logging.ERROR)  # its warnings quote what the analyst asked
     if len(sql) > LONGEST:
         raise UnsupportedError(f"a question of at most {LONGEST} characters, got {len(sql)}")
+    if any("\ud800" <= character <= "\udfff" for character in sql):
+        raise UnsupportedError("a question in Unicode, without half a surrogate pair")
     try:
         statements = [s for s in sqlglot.parse(sql, dialect="duckdb") if s is not None]
     except (SqlglotError, RecursionError) as error:
