@@ -24,7 +24,7 @@ from tests.data import row_by_row
 from tests.queries.clinic import LABS, SCHEMAS, lab, people, question, schema
 from tests.scale import counts
 
-QUESTIONS = counts(quick=80, full=3_000)
+QUESTIONS = counts(quick=60, full=3_000)
 MANY = 10**6  # more rows than there are
 
 

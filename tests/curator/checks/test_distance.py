@@ -14,7 +14,7 @@ from tests.curator.checks.distance import neighbours, planned, violations
 from tests.queries.clinic import question
 from tests.scale import counts
 
-PLANS = counts(quick=100, full=10_000)
+PLANS = counts(quick=80, full=10_000)
 HEAVY = counts(quick=150, full=10_000)
 WORLDS = counts(quick=8, full=100)
 DELTA = {"budget": ApproxDP(1, "1e-6")}
