@@ -1,6 +1,7 @@
 """discreet.structured.sample_and_aggregate: one row changes one result, whatever the statistic does."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -99,6 +100,22 @@ def test_failures_count_as_the_public_fallback():
     assert whole.results(np.arange(10)).tolist() == [7.0] * 4
 
 
+def test_a_fallback_written_as_text_counts_too():
+    """Any number that is accepted must do when a block fails: an error would tell that one did."""
+    whole = SampleAndAggregate(statistic=lambda part: 1 / 0, blocks=4, aggregate=aggregate(), fallback="1/4")
+
+    assert whole.results(np.arange(10)).tolist() == [0.25] * 4
+
+
+@pytest.mark.parametrize("one", ["x", 0.5, 2**70, None])
+def test_a_list_is_refused_since_one_row_would_set_the_type_of_all(one):
+    whole = SampleAndAggregate(statistic=np.sum, blocks=4, aggregate=aggregate())
+
+    for rows in ([1] * 20, [1] * 20 + [one]):
+        with pytest.raises(ParameterError, match="numpy array"):
+            whole.results(rows)
+
+
 def test_the_price_is_that_of_the_aggregate_under_replace():
     whole = SampleAndAggregate(statistic=len, blocks=4, aggregate=aggregate())
     doubled = SampleAndAggregate(statistic=len, blocks=4, aggregate=aggregate(neighbours=AddRemove))
@@ -121,6 +138,7 @@ def test_bad_parameters_are_refused(more):
         SampleAndAggregate(**({"statistic": len, "blocks": 4, "aggregate": aggregate()} | more))
 
 
-def test_a_fallback_must_be_a_number():
+@pytest.mark.parametrize("fallback", [math.nan, math.inf, "1e400", Fraction(10) ** 400, True, None])
+def test_a_fallback_must_be_a_number_that_fits_a_float(fallback):
     with pytest.raises(ParameterError):
-        SampleAndAggregate(statistic=len, blocks=4, aggregate=aggregate(), fallback=math.nan)
+        SampleAndAggregate(statistic=len, blocks=4, aggregate=aggregate(), fallback=fallback)

@@ -26,7 +26,7 @@ from discreet.mechanisms.smooth_sensitivity import name_of
 from discreet.privacy.event import ApproxEvent, Event, PureEvent
 from discreet.privacy.guarantee import ApproxDP, Guarantee, PureDP, Relation
 from discreet.privacy.neighbours import AddRemove, NullRow, Replace
-from discreet.privacy.number import exact
+from discreet.privacy.number import Number, down, exact, up
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +57,7 @@ class SampleAndAggregate:
     statistic: Callable[[Any], float]
     blocks: int
     aggregate: Mechanism
-    fallback: float = 0.0
+    fallback: Number = 0.0
     neighbours: Relation = AddRemove
 
     def __post_init__(self) -> None:
@@ -65,7 +65,8 @@ class SampleAndAggregate:
         whole = isinstance(self.blocks, int) and not isinstance(self.blocks, bool)
         require(whole and self.blocks >= 1, "a whole number of blocks >= 1", blocks=self.blocks)
         require(isinstance(self.aggregate, Mechanism), "a mechanism as aggregate", aggregate=self.aggregate)
-        _ = exact(self.fallback)
+        fits = all(math.isfinite(side(self.fallback)) for side in (down, up))
+        require(fits, "a fallback that fits a float", fallback=self.fallback)
         if self.neighbours not in (AddRemove, Replace, NullRow):
             raise UnsupportedError("sample and aggregate is for datasets of rows: AddRemove, Replace or NullRow")
         _ = self.privacy()
@@ -81,19 +82,20 @@ class SampleAndAggregate:
         """The statistic of each block: private."""
         import numpy as np
 
-        table = np.asarray(rows)
-        require(table.ndim >= 1, "an array of rows", dimensions=table.ndim)
-        block = np.asarray(uniform_below(self.blocks, shape=(len(table),), rng=rng))
+        # one row of a list could set the type of all, and so change every block
+        require(isinstance(rows, np.ndarray), "a numpy array of rows", rows=type(rows).__name__)
+        require(rows.ndim >= 1, "an array of rows", dimensions=rows.ndim)
+        block = np.asarray(uniform_below(self.blocks, shape=(len(rows),), rng=rng))
         order = np.argsort(block, kind="stable")
         ends = np.searchsorted(block[order], np.arange(1, self.blocks))
-        return np.array([self._result(part) for part in np.split(table[order], ends)])
+        return np.array([self._result(part) for part in np.split(rows[order], ends)])
 
     def _result(self, part: Rows) -> float:
         try:
             value = float(self.statistic(part))
         except Exception:  # that it failed may depend on one row, so nothing of it may show
-            return float(self.fallback)
-        return value if math.isfinite(value) else float(self.fallback)
+            value = math.nan
+        return value if math.isfinite(value) else float(exact(self.fallback))
 
     def __call__(self, value: Rows, *, rng: RandomSource | None = None) -> float:
         """The private estimate."""
