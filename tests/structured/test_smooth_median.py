@@ -272,6 +272,24 @@ def test_integers_lists_and_single_precision():
         assert median_of.window(values).median == 50
 
 
+@pytest.mark.parametrize("one", [0.5, -1, 2**63, 10**40])
+def test_one_row_of_a_list_leaves_the_rounding_of_the_others_alone(one):
+    """numpy would make floats of all of them, and move a median of large integers at no sensitivity."""
+    low = 2**60
+    median_of, rows = SmoothMedian(epsilon=1, lower=low, upper=low + 100, step=1), [low + 50] * 1001
+    before, after = median_of.window(rows), median_of.window([*rows, one])
+
+    assert before.median == low + 50
+    assert abs(before.median - after.median) <= min(before.local(0), after.local(0))
+    assert int(np.array([*rows, 0.5])[0]) != low + 50  # the twin
+
+
+@pytest.mark.parametrize("rows", [["1"], [None, 5], [True, 5.0], [[1, 2]], [[1], 5], [5, np.nan], [np.inf], [1j]])
+def test_a_list_of_anything_else_is_refused(rows):
+    with pytest.raises(ParameterError):
+        SmoothMedian(epsilon=1, lower=0, upper=100, step=1)(rows)
+
+
 def test_bounds_off_the_lattice_stay_inside():
     grid = Grid(lower=0.5, upper=2.5, step=1)
 

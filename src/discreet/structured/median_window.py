@@ -90,16 +90,33 @@ class Grid:
 
 
 def numbers(values: Values) -> npt.NDArray[Any]:
-    """A row of finite numbers, as an array."""
+    """A row of finite numbers, as an array; of a list each stays as it is, since one would set the type of all.
+
+    >>> numbers([2**60 + 1, 0.5])
+    array([1152921504606846977, 0.5], dtype=object)
+    """
     import numpy as np
 
-    array = np.asarray(values)
-    if array.dtype.kind not in "iuf" and array.size:
+    listed = isinstance(values, (list, tuple))
+    array = np.asarray(values, dtype=object if listed else None)
+    if array.dtype.kind not in ("O" if listed else "iuf") and array.size:
         raise ParameterError(f"need numbers, got an array of {array.dtype}")
     require(array.ndim == 1, "one row of numbers", dimensions=array.ndim)
+    if listed:
+        require(all(_finite(value) for value in array), "finite numbers", rows=type(values).__name__)
+        return array
     array = array if array.size else np.empty(0)
     require(array.dtype.kind != "f" or bool(np.isfinite(array).all()), "finite numbers", dtype=str(array.dtype))
     return array
+
+
+def _finite(value: object) -> bool:
+    """Whether it is a whole number, or a finite one in floating point."""
+    import numpy as np
+
+    if isinstance(value, (int, np.integer)):
+        return not isinstance(value, bool)
+    return isinstance(value, (float, np.floating)) and math.isfinite(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
