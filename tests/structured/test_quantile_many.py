@@ -2,7 +2,7 @@
 
 from collections import Counter
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import combinations_with_replacement, pairwise, product
 from math import exp, lcm
 
 import numpy as np
@@ -160,6 +160,50 @@ def test_joint_releases_follow_their_law(quantiles, table, width):
     assert pvalue(seen, joint_law(table, quantiles, exp(-rate), depth=depth), runs) > 1e-6
     if width == 64 and sum(table):
         assert pvalue(seen, joint_law(table, quantiles, exp(-4 * rate), depth=depth), runs) < 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [200, 400, 1000, 10**5])
+def test_no_number_of_rows_raises_at_a_large_epsilon(epsilon):
+    """Where the first look is narrower than a row, whether a run lies in it would depend on n modulo b."""
+    quartiles = GridQuantiles(QUARTILES, epsilon=epsilon, size=8)
+    rng = SeededRandom(1)
+
+    assert all(quartiles([n, 0, 0, n, 0, 0, 0, 1], rng=rng).shape == (3,) for n in range(8))
+    assert "joint" not in GridQuantiles(QUARTILES, epsilon=1000, size=8).alternatives()
+
+
+def test_more_ties_than_places_can_part_do_not_raise():
+    """All rows at one place, so that no run has |d| within the first reach of the median."""
+    index, part = CountIndex(np.array([0, 8, 0])), Part(0, 2, 0, 8)
+    rate, rng = Fraction(100, 2 * joint_sensitivity(QUARTILES, 1)), SeededRandom(1)
+
+    found = {tuple(draw_all(index, part, QUARTILES, rate, depth=0, rng=rng)) for _ in range(200)}
+    assert found == set(combinations_with_replacement(range(3), 3))  # all have the loss 48
+
+
+class AlmostOne:
+    """The first number drawn begins with so many ones, and leads as far from the quantiles as can be."""
+
+    secure = False
+
+    def __init__(self, ones):
+        self.ones, self.then = ones, SeededRandom(1)
+
+    def bits(self, count):
+        self.ones -= count
+        return (1 << count) - 1 if self.ones >= 0 else self.then.bits(count)
+
+    def words(self, count):
+        return self.then.words(count)
+
+
+def test_a_run_far_out_of_the_first_reach_is_followed_up():
+    index, part = CountIndex(np.array([1] * 24)), Part(0, 23, 0, 24)
+    rate = Fraction(100, 2 * joint_sensitivity(QUARTILES, 1))
+    places = draw_all(index, part, QUARTILES, rate, depth=0, rng=AlmostOne(2000))
+
+    assert places == sorted(places)
+    assert abs(4 * places[-1] - 3 * 24) > 16  # d of the last quantile, where the first reach is 8 or less
 
 
 @pytest.mark.parametrize("rows", [12, 400])

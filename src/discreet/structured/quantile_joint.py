@@ -60,6 +60,8 @@ def draw_all(
     numerators = [int(q * b) for q in quantiles]
     sums = _Sums(index, part, numerators, b, rate, depth)
     reach, last, found = joint_reach(len(quantiles), part.places, rate), len(quantiles), list[int]()
+    while not all(level.rho.size for level in sums.levels(reach)):
+        reach *= 2  # more ties than places: no run is so near
     quick = sums.weights(reach, Floating(rate))
     after: tuple[int, int] | None = None  # the rows before the next quantile's run, and its d
     while last:
@@ -94,10 +96,13 @@ class _Sums:
     rate: Fraction
     depth: int
 
+    def levels(self, reach: int) -> list[Level]:
+        return levels_of(self.index, self.part, self.numerators, self.b, reach=reach, depth=self.depth)
+
     def weights(self, reach: int, arithmetic: Arithmetic) -> JointWeights:
         import numpy as np
 
-        levels = levels_of(self.index, self.part, self.numerators, self.b, reach=reach, depth=self.depth)
+        levels = self.levels(reach)
         with np.errstate(all="ignore"):  # what overflows is no total between LEAST and MOST
             return JointWeights(levels, self.numerators, self.part.rows, arithmetic)
 
@@ -126,7 +131,7 @@ def _settle(
         if place is not None:
             return quick.levels[choice.last - 1], place
     while True:
-        u, bits, reach = u << width | rng.bits(width), bits + width, 2 * reach
+        u, bits, reach = u << width | rng.bits(width), bits + width, max(2 * reach, choice.beside)
         precision = bits + WIDTH + choice.last * sums.part.places.bit_length()
         low, high = (sums.weights(reach, Whole(sums.rate, precision, side)) for side in (0, 1))
         least, most = (list(accumulate(choice.weights(table).tolist())) for table in (low, high))

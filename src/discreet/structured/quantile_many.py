@@ -37,8 +37,8 @@ MISSED = 0.05  # how likely a released minimum may lie below every row
 
 
 _CLOSED = {
-    "joint": "the joint method finds at most 12 quantiles, none of them 0 or 1, and not at a small epsilon;"
-    " pass method='recursive'",
+    "joint": "the joint method finds at most 12 quantiles, none of them 0 or 1, and not at a very small or"
+    " large epsilon; pass method='recursive'",
     "recursive": "the recursive method needs a quantile other than 0 and 1; pass method='independent'",
 }
 

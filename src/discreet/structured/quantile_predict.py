@@ -24,6 +24,7 @@ from discreet.structured.rank_loss import FINEST, row_sensitivity
 
 JOINT_MOST = 12  # quantiles; beyond, the recursive way is better, and the joint sampler's weights might overflow
 JOINT_ROWS = 4000  # about a quantile: the joint sampler takes time quadratic in them
+JOINT_LEAST = 4  # rows; with fewer in reach it would depend on the data whether any run is
 
 
 def row_rate(quantile: Fraction, epsilon: Fraction, rows_per_unit: int) -> float:
@@ -71,13 +72,13 @@ def _predicted(
 
 
 def joint_applies(quantiles: tuple[Fraction, ...], epsilon: Fraction, rows_per_unit: int, places: int) -> bool:
-    """Whether the joint way is open: few quantiles, none of them an end, and few rows in reach of each."""
+    """Whether the joint way is open: few quantiles, none of them an end, and few rows in reach of each, but some."""
     m = len(quantiles)
     if not 1 <= m <= JOINT_MOST or quantiles[0] == 0 or quantiles[-1] == 1:
         return False
     b = math.lcm(*(q.denominator for q in quantiles))
     rate = epsilon / (2 * joint_sensitivity(quantiles, rows_per_unit))
-    return b <= FINEST and 2 * joint_reach(m, places, rate) <= JOINT_ROWS * b
+    return b <= FINEST and JOINT_LEAST * b <= 2 * joint_reach(m, places, rate) <= JOINT_ROWS * b
 
 
 def _joint(quantiles: tuple[Fraction, ...], epsilon: Fraction, rows_per_unit: int) -> float:
