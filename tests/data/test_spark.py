@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.curator.curator import _compiled
 from discreet.data.aggregation import Key, Measure
 from discreet.data.columns import Categorical, Date, Identifier, Integer, Real, Text
 from discreet.data.domain import Domain
@@ -22,6 +23,7 @@ from discreet.data.engines.duckdb import DuckDB
 from discreet.data.engines.spark import Spark
 from discreet.data.table import Table
 from discreet.errors import DiscreetError, DomainError, UnsupportedError
+from tests.curator.checks.distance import planned
 from tests.data import tables
 from tests.data.test_codes import DECLARED, DOUBLES, PHYSICAL, TEXTS
 from tests.data.test_duckdb import ANSWER, DOMAIN, PLAN, ROWS
@@ -311,9 +313,24 @@ def test_a_name_that_a_setting_could_fill_in_is_refused(session, engine, visits)
         engine.ready(Table(frame, domain=domain, unit="who"), plan)
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        'SELECT SUM("${env:HOME}") FROM (SELECT who, age AS "${env:HOME}" FROM visits) AS t',
+        'SELECT SUM("${env:HOME}".age) FROM visits AS "${env:HOME}" JOIN visits AS v ON v.who = "${env:HOME}".who',
+    ],
+)
+def test_a_name_in_a_question_that_a_setting_could_fill_in_is_refused(engine, visits, question):
+    """An analyst chooses names as well."""
+    step = planned(question, {"visits": declared(visits)})
+
+    with pytest.raises(DomainError, match="cannot be used with Spark"):
+        engine.ready(step.table, _compiled(step)[0])
+
+
 def test_a_failure_after_the_first_row_is_one_constant_sentence(session, engine, caplog, capfd):
     broken = session.sql("SELECT id AS who, 'a' AS ward, CAST(raise_error('secret') AS INT) AS age FROM range(3)")
-    with caplog.at_level(logging.ERROR, logger="discreet.operator"), pytest.raises(DiscreetError) as caught:
+    with caplog.at_level(logging.DEBUG, logger="discreet.operator"), pytest.raises(DiscreetError) as caught:
         answer(engine, broken)
 
     assert str(caught.value)[:-8] == "the run failed; see the operator log, reference "

@@ -98,19 +98,18 @@ class Spark:
             if isinstance(relation, Relation):
                 relation = relation.pruned(aggregation.columns)
                 found = {one: self._place(one.source, names, named) for one, names in needs(relation).items()}
-                made = rows(relation, found.__getitem__, SPARK)
-                yield candidates(aggregation, domain=table.domain, source=made, physical={}, dialect=SPARK)
+                source, physical = rows(relation, found.__getitem__, SPARK), {}
             else:
                 needed = {*aggregation.columns, *([aggregation.unit] if aggregation.unit else [])}
-                place, physical = self._place(relation, needed, named)
-                yield candidates(aggregation, domain=table.domain, source=place, physical=physical, dialect=SPARK)
+                source, physical = self._place(relation, needed, named)
+            made = candidates(aggregation, domain=table.domain, source=source, physical=physical, dialect=SPARK)
+            _unfilled(made.sql)
+            yield made
 
     def _place(self, source: object, needed: set[str], named: contextlib.ExitStack) -> tuple[str, dict[str, str]]:
         """Where a source is, in SQL, and its physical types; refused where a column is not there."""
         place = self._named(source, named)
-        for name in (place, *needed):
-            if "${" in name:  # the session may put the value of a setting there
-                raise DomainError(f"a name with ${{ in it cannot be used with Spark, got {name!r}")
+        _unfilled(place)
         try:
             with _unquoted():
                 fields = self.session.sql(f"SELECT * FROM {place}").schema.fields
@@ -141,6 +140,12 @@ class Spark:
         create(view)
         named.callback(self.session.catalog.dropTempView, view)
         return quoted(view)
+
+
+def _unfilled(sql: str) -> None:
+    """Refuse names in which the session may put the value of a setting; no constant is written with ${."""
+    if "${" in sql:
+        raise DomainError("a name with ${ in it cannot be used with Spark")
 
 
 @contextlib.contextmanager
