@@ -220,7 +220,7 @@ def test_a_failure_after_the_first_row_is_one_constant_sentence(tmp_path, caplog
     offsets, text = pa.py_buffer(np.array([0, 7], np.int32)), pa.py_buffer(b"secret\xff")
     broken = pa.table({"who": [1], "ward": pa.Array.from_buffers(pa.string(), 1, [None, offsets, text]), "age": [1]})
     pq.write_table(broken, tmp_path / "broken.parquet")
-    with caplog.at_level(logging.ERROR, logger="discreet.operator"), pytest.raises(DiscreetError) as caught:
+    with caplog.at_level(logging.DEBUG, logger="discreet.operator"), pytest.raises(DiscreetError) as caught:
         run(str(tmp_path / "broken.parquet"))
 
     assert str(caught.value)[:-8] == "the run failed; see the operator log, reference "
@@ -229,6 +229,26 @@ def test_a_failure_after_the_first_row_is_one_constant_sentence(tmp_path, caplog
     assert type(caught.value) is DiscreetError
     assert "secret" not in caplog.text
     assert str(caught.value)[-8:] in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("secret.parquet", b"PAR1 secret PAR1"),
+        ("secret.csv.gz", b"no gzip"),
+        ("secret.csv", b"who,ward,ward,age\n1,a,a,2\n"),
+    ],
+)
+def test_a_source_that_cannot_be_opened_is_told_without_the_words_of_the_engine(tmp_path, caplog, name, content):
+    (tmp_path / name).write_bytes(content)
+    declared = Table(str(tmp_path / name), domain=DOMAIN, unit="who", rows_per_unit=2, groups_per_unit=2)
+    for act in (DuckDB().ready, DuckDB().run, DuckDB().sql):
+        with pytest.raises(DomainError, match="the source cannot be opened; see the operator log") as caught:
+            act(declared, PLAN)
+
+        assert caught.value.__context__ is None
+        assert "secret" not in str(caught.value)
+        assert str(caught.value)[-8:] in caplog.text
 
 
 def test_memory_is_capped():

@@ -18,7 +18,7 @@ from discreet.data.engines import postgres, postgres_semantics
 from discreet.data.engines.choose import engine_for
 from discreet.data.engines.duckdb import DuckDB
 from discreet.data.engines.postgres import Postgres
-from discreet.data.engines.postgres_tables import physical, place
+from discreet.data.engines.postgres_tables import columns, physical, place
 from discreet.data.table import Table
 from discreet.errors import DiscreetError, DomainError, ParameterError, UnsupportedError
 from tests.data import tables
@@ -325,10 +325,10 @@ def test_every_session_is_settled_in_the_transaction_that_reads(postgres_url):
     """A pooler may give each transaction another session: what was set for one must hold in it, and only in it."""
     with Postgres()._open(postgres_url) as connection:
         assert connection.info.transaction_status.name == "INTRANS"
-        assert connection.execute("SHOW search_path").fetchall() == [("pg_catalog",)]
+        assert connection.execute("SHOW search_path").fetchall() == [("pg_catalog, pg_temp",)]
         connection.rollback()
 
-        assert connection.execute("SHOW search_path").fetchall() != [("pg_catalog",)]
+        assert connection.execute("SHOW search_path").fetchall() != [("pg_catalog, pg_temp",)]
 
 
 SETTINGS = {
@@ -371,6 +371,20 @@ def test_no_setting_of_the_database_and_no_function_of_its_own_changes_an_answer
 
     assert before == [[51, 0], [1, 1], [0, 0]]
     assert run(f"{url}#visits", plan, domain=domain) == before
+
+
+def test_nothing_that_is_temporary_in_a_shared_session_stands_before_the_catalogue(postgres_url):
+    """A pooler may hand out a session in which another client has made tables and types of its own."""
+    where = place(stored(postgres_url, pa.table(ROWS)), url=None)
+    with psycopg.connect(where.url) as connection:
+        connection.execute('CREATE TEMPORARY TABLE pg_class (oid oid, relkind "char", relnamespace oid, relname name)')
+        connection.execute("CREATE DOMAIN pg_temp.text AS pg_catalog.bool")
+        connection.commit()
+        connection.read_only, connection.isolation_level = True, psycopg.IsolationLevel.REPEATABLE_READ
+        Postgres()._settle(connection)
+
+        assert set(columns(connection, where, {"who"})) == set(ROWS)
+        assert connection.execute("SELECT CAST('ward' AS TEXT)").fetchall() == [("ward",)]
 
 
 def test_a_setting_the_server_does_not_take_is_refused(postgres_url, monkeypatch):
@@ -420,7 +434,7 @@ def test_a_failure_after_the_first_row_is_one_constant_sentence(postgres_url, mo
     source = stored(postgres_url, rows)
     name = source.rpartition("#")[2]
     monkeypatch.setattr(postgres, "_statement", lambda *_: f"SELECT CAST(ward AS INTEGER) FROM public.{name}")
-    with caplog.at_level(logging.ERROR, logger="discreet.operator"), pytest.raises(DiscreetError) as caught:
+    with caplog.at_level(logging.DEBUG, logger="discreet.operator"), pytest.raises(DiscreetError) as caught:
         run(source)
 
     assert str(caught.value)[:-8] == "the run failed; see the operator log, reference "

@@ -17,7 +17,7 @@ from discreet.data.engines import sources
 from discreet.data.engines.dialect import DUCKDB
 from discreet.data.engines.reference import Candidates, candidates, reference
 from discreet.data.engines.relations import needs, rows
-from discreet.data.engines.results import constant_faults, sealed
+from discreet.data.engines.results import constant_faults, reached, sealed
 from discreet.data.engines.semantics import verify
 from discreet.data.relation import Relation
 from discreet.errors import DomainError, require
@@ -98,19 +98,22 @@ class DuckDB:
 
     def _attach(self, connection: duckdb.DuckDBPyConnection, table: Table, aggregation: Aggregation) -> Candidates:
         """Attach the source and write the SQL of the candidate rows.  Only the schema is read."""
-        relation = table.source
-        if not isinstance(relation, Relation):
-            (place,) = sources.attach(connection, [relation])
-            physical = _columns(
-                connection, place, {*aggregation.columns, *([aggregation.unit] if aggregation.unit else [])}
-            )
-            return candidates(aggregation, domain=table.domain, source=place, physical=physical)
-        relation = relation.pruned(aggregation.columns)
-        needed = needs(relation)
-        places = dict(zip(needed, sources.attach(connection, [one.source for one in needed]), strict=True))
-        found = {one: (place, _columns(connection, place, needed[one])) for one, place in places.items()}
-        made = rows(relation, found.__getitem__, DUCKDB)
-        return candidates(aggregation, domain=table.domain, source=made, physical={})
+        return reached(lambda: _attached(connection, table, aggregation), "the source cannot be opened")
+
+
+def _attached(connection: duckdb.DuckDBPyConnection, table: Table, aggregation: Aggregation) -> Candidates:
+    relation = table.source
+    if not isinstance(relation, Relation):
+        (place,) = sources.attach(connection, [relation])
+        needed = {*aggregation.columns, *([aggregation.unit] if aggregation.unit else [])}
+        physical = _columns(connection, place, needed)
+        return candidates(aggregation, domain=table.domain, source=place, physical=physical)
+    relation = relation.pruned(aggregation.columns)
+    read = needs(relation)
+    places = dict(zip(read, sources.attach(connection, [one.source for one in read]), strict=True))
+    found = {one: (place, _columns(connection, place, read[one])) for one, place in places.items()}
+    made = rows(relation, found.__getitem__, DUCKDB)
+    return candidates(aggregation, domain=table.domain, source=made, physical={})
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, place: str, needed: set[str]) -> dict[str, str]:

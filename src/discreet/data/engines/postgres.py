@@ -20,10 +20,10 @@ from discreet.data.engines.postgres_sql import POSTGRES
 from discreet.data.engines.postgres_tables import Place, columns, place
 from discreet.data.engines.reference import candidates, reference
 from discreet.data.engines.relations import needs, rows
-from discreet.data.engines.results import constant_faults, logged, sealed
+from discreet.data.engines.results import constant_faults, reached, sealed
 from discreet.data.engines.semantics import hold
 from discreet.data.relation import Relation
-from discreet.errors import DiscreetError, DomainError, UnsupportedError, require
+from discreet.errors import UnsupportedError, require
 
 if TYPE_CHECKING:
     import psycopg
@@ -34,7 +34,7 @@ Made = TypeVar("Made")
 
 # what the meaning of the SQL depends on, for one transaction; the server must show each as it is set
 MEANING = {
-    "search_path": "pg_catalog",
+    "search_path": "pg_catalog, pg_temp",  # by itself, temporary tables and types would come first
     "TimeZone": "UTC",
     "DateStyle": "ISO, YMD",
     "IntervalStyle": "postgres",
@@ -146,14 +146,8 @@ class Postgres:
 
 
 def _reached(work: Callable[[], Made]) -> Made:
-    """Before any row is read: a server that cannot be used is told of without its own words, which name hosts."""
-    try:
-        return work()
-    except DiscreetError:
-        raise
-    except Exception as error:
-        mark = logged("connection", error)
-    raise DomainError(f"the PostgreSQL server cannot be used; see the operator log, reference {mark}")
+    """What is asked of the server before any row is read."""
+    return reached(work, "the PostgreSQL server cannot be used")
 
 
 def _verify(connection: psycopg.Connection) -> None:

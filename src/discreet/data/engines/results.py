@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.data.aggregation import Aggregation, Sealed, SealedGroups, dtype
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, DomainError
 
 if TYPE_CHECKING:
     from discreet.data.aggregation import IntArray
@@ -26,11 +26,25 @@ def constant_faults(work: Callable[[], Made]) -> Made:
     raise DiscreetError(f"the run failed; see the operator log, reference {mark}")
 
 
+def reached(work: Callable[[], Made], sentence: str) -> Made:
+    """Run `work` before any row is read; what goes wrong is told without the engine's words.
+
+    They name hosts and files, and are for the operator, at the level of debugging.
+    """
+    try:
+        return work()
+    except DiscreetError:
+        raise
+    except Exception as error:
+        mark = logged("connection", error)
+        LOG.debug("connection %s: %s", mark, error)
+    raise DomainError(f"{sentence}; see the operator log, reference {mark}")
+
+
 def logged(what: str, error: Exception) -> str:
-    """Write the kind of a failure to the operator's log, and its text at the level of debugging; its reference."""
+    """Write the kind of a failure to the operator's log, and not its text, which may quote a row; its reference."""
     mark = secrets.token_hex(4)
     LOG.error("%s %s failed: %s", what, mark, type(error).__name__)
-    LOG.debug("%s %s: %s", what, mark, error)
     return mark
 
 
