@@ -227,7 +227,17 @@ def test_rejects_numbers_it_cannot_rank_before_anything_is_drawn(values):
     assert "1.0" not in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.int64, np.uint8, list])
+@pytest.mark.parametrize("one", [2**63, 2**64, -(2**70), 10**400, -(10**400)], ids=lambda one: one.bit_length())
+@pytest.mark.parametrize("others", [[1, 2], [1.5, 2.5]])
+def test_whole_numbers_of_any_size_count_at_the_bounds(one, others):
+    """An error would tell that one row is so large."""
+    end = 10 if one > 0 else 0
+    median = PrivateQuantile(0.5, epsilon=99, lower=0, upper=10, step=1)
+
+    assert median([*others, *[one] * 99], rng=SeededRandom(1)) == end
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.longdouble, np.int64, np.uint8, list])
 def test_numbers_of_any_kind_are_read(kind):
     values = np.arange(100)
     values = values.tolist() if kind is list else values.astype(kind)

@@ -8,6 +8,7 @@ the same for counts on a grid.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -43,10 +44,20 @@ def reals(values: object) -> Reals:
     import numpy as np
 
     array = np.asarray(values)
+    if array.ndim == 1 and array.dtype == object and all(type(value) in (int, float) for value in array):
+        array = np.array([_float(value) for value in array])  # numpy has no type for whole numbers beyond 64 bits
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         what = f"an array of {array.dtype}" if array.ndim == 1 else f"{array.ndim} axes"
         raise ParameterError(f"need one row of numbers, got {what}")
     return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _float(value: float) -> float:
+    """The nearest number in double precision; one that is too large for it becomes the largest."""
+    try:
+        return float(value)
+    except OverflowError:
+        return sys.float_info.max if value > 0 else -sys.float_info.max
 
 
 @dataclass(slots=True)
