@@ -272,7 +272,14 @@ def test_integers_lists_and_single_precision():
         assert median_of.window(values).median == 50
 
 
-@pytest.mark.parametrize("one", [0.5, -1, 2**63, 10**40])
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.longdouble])
+@pytest.mark.parametrize("x", [0.25, 0.5, 0.75])
+def test_floats_of_any_length_are_rounded_wherever_they_lie(kind, x):
+    """Halves are looked at again, exactly; an error there would tell that one row is a half."""
+    assert SmoothMedian(epsilon=1, lower=0, upper=9, step=1).window(np.full(9, x, dtype=kind)).median == (x >= 0.5)
+
+
+@pytest.mark.parametrize("one", [0.5, -1, 2**63, 10**400], ids=["half", "negative", "64 bits", "longer"])
 def test_one_row_of_a_list_leaves_the_rounding_of_the_others_alone(one):
     """numpy would make floats of all of them, and move a median of large integers at no sensitivity."""
     low = 2**60

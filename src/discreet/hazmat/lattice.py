@@ -85,6 +85,7 @@ class Lattice:
             return whole.reshape(array.shape)
         if array.dtype.kind != "f":
             return np.array(self._cut(flat), dtype=np.int64).reshape(array.shape)
+        flat = flat.astype(np.float64) if flat.itemsize > 8 else flat  # extended precision prints in no agreed way
         require(bool(np.isfinite(flat).all()), "finite numbers", dtype=str(array.dtype))
         step = exact(self.step)
         if not TINY < step < 1 / TINY:  # the float of the step may be far from it
