@@ -1,12 +1,19 @@
 """discreet.curator.answer and estimate: intervals, post-processing, views."""
 
+import html
+import io
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from discreet.curator import Curator
 from discreet.curator.answer import from_bytes
 from discreet.curator.estimate import estimate
 from discreet.curator.plan import plan
+from discreet.data import Domain, Identifier, Table, Text
 from discreet.errors import DomainError, ParameterError
+from discreet.privacy.guarantee import ApproxDP
 from discreet.queries.sql import parse
 from tests.scale import counts
 
@@ -169,6 +176,25 @@ def test_every_view_shows_the_same_numbers(curator):
     assert f"{answer.to_pandas()['n'][0]:,}" in answer._repr_html_()
     assert "PureDP(epsilon=1.0)" in answer.statement
     assert answer.to_dict()["rows"][0]["ward"] == "cardiology"
+
+
+@pytest.mark.parametrize("name", ["[/red]", "\x1b[31mred\x1b]0;title\x07\r\n", "<script>", "\u202eleft"])
+def test_a_name_that_somebody_wrote_is_shown_and_not_obeyed(name):
+    """Neither as markup nor by the terminal."""
+    from rich.console import Console
+
+    rows = pa.table({"patient": list(range(300)), "name": [name] * 300})
+    table = Table(rows, domain=Domain({"patient": Identifier(), "name": Text(50)}), unit="patient")
+    with Curator({"visits": table}, budget=ApproxDP(10, 1e-6), ledger=":memory:") as curator:
+        answer = curator.ask("SELECT name, COUNT(*) AS n FROM visits GROUP BY name", budget=ApproxDP(9, "1e-7"))
+    console = Console(record=True, width=200, file=io.StringIO())
+    console.print(answer)
+    shown = name.encode("unicode_escape").decode() if not name.isprintable() else name
+
+    assert answer.to_dict()["rows"][0]["name"] == name
+    assert shown in str(answer)
+    assert shown in console.export_text()
+    assert html.escape(shown) in answer._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,11 @@ def cells(answer: Answer) -> tuple[list[str], list[list[str]]]:
 
 
 def _key(value: object) -> str:
-    return "NULL" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    """A group's key; a text that somebody wrote may hold what a terminal would obey, and is then spelled out."""
+    if value is None:
+        return "NULL"
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return text if text.isprintable() else text.encode("unicode_escape").decode()
 
 
 def _cell(row: dict[str, object], name: str) -> str:
@@ -49,16 +53,17 @@ def caption(answer: Answer) -> str:
 def rich_table(answer: Answer) -> RichTable:
     """A table for the terminal."""
     from rich.table import Table as RichTable
+    from rich.text import Text
 
     names, body = cells(answer)
     measured = {output.name for output in answer.measured}
     table = RichTable(caption=caption(answer))
     for name in names:
         table.add_column(
-            name, justify="right" if name in measured else "left", style="cyan" if name not in measured else ""
+            Text(name), justify="right" if name in measured else "left", style="cyan" if name not in measured else ""
         )
     for row in body[:SHOWN]:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))  # not as markup
     if len(body) > SHOWN:
         table.add_row(*(["..."] + [""] * (len(names) - 1)))
     return table
