@@ -74,6 +74,31 @@ def test_names_stand_for_their_places_in_the_list():
     assert Graph.from_edges([], vertices=["eve"]).degrees.tolist() == [0]
 
 
+def test_one_edge_more_is_one_edge_more_however_long_the_names_are():
+    """numpy makes floats of 2^60 and 2^63 together, in which 2^60 and 2^60 + 1 are one vertex."""
+    names = np.array([1, 2**63, 2**60, 2**60 + 1, 2**60 + 2, 2**60 + 3], dtype=np.uint64)
+    edges = [(2**60, 2**60 + 1), (2**60 + 2, 2**60 + 3)]
+    more = [*edges, (2**63, 1)]
+
+    assert Graph.from_edges(edges, vertices=names).degrees.tolist() == [0, 0, 1, 1, 1, 1]
+    assert Graph.from_edges(more, vertices=names).degrees.tolist() == [1, 1, 1, 1, 1, 1]
+    assert Graph.from_edges(np.array(more, dtype=np.uint64), vertices=names).degrees.tolist() == [1, 1, 1, 1, 1, 1]
+    assert len({float(name) for name in names}) == 3  # the twin
+
+
+@pytest.mark.parametrize("edge", [(5.0, 7), ("5", "7"), (5, None), (5.5, 7)])
+def test_an_edge_of_another_type_is_refused_and_blurs_no_other(edge):
+    names = [1, 5, 7, 2**60, 2**60 + 1]
+    with pytest.raises(ParameterError):
+        Graph.from_edges([(2**60, 2**60 + 1), edge], vertices=names)
+
+
+@pytest.mark.parametrize("edge", [(-1, 5), (2**63, 5), (2**70, 5)])
+def test_a_number_that_no_name_could_be_is_an_unknown_name(edge):
+    with pytest.raises(DomainError, match="not in the list"):
+        Graph.from_edges([edge], vertices=[1, 5, 7])
+
+
 def test_names_are_read_from_parquet(tmp_path):
     pq.write_table(pa.table({"source": ["eve", "bob"], "target": ["bob", "ann"]}), tmp_path / "edges.parquet")
     graph = Graph.from_parquet(tmp_path / "edges.parquet", vertices=["eve", "ann", "bob"])

@@ -66,6 +66,8 @@ class Graph:
         names = np.unique(np.asarray(vertices))
         require(names.ndim == 1 and names.size <= MOST, "a list of vertices", vertices=type(vertices).__name__)
         require(names.size == len(vertices), "vertices without repetition", distinct=names.size, listed=len(vertices))
+        if names.dtype.kind in "iu" and ends.size:
+            ends = _exactly(np.asarray(edges, dtype=object) if ends.dtype.kind not in "iu" else ends, names.dtype)
         return cls._from_ends(*_named(ends, names, np.asarray(vertices)), names.size)
 
     @classmethod
@@ -148,6 +150,19 @@ def _numbered(ends: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any
     """Both columns, which must hold integers."""
     require(ends.dtype.kind in "iu" or ends.size == 0, "vertices as integers, or their names", dtype=str(ends.dtype))
     return ends[:, 0], ends[:, 1]
+
+
+def _exactly(ends: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    """The same whole numbers in another type: signed and unsigned ones would meet as floats, and lose their ends."""
+    import numpy as np
+
+    if ends.dtype == object:
+        whole = all(isinstance(end, (int, np.integer)) and not isinstance(end, bool) for end in ends.flat)
+        require(whole, "vertices as integers, as they are listed", dtype=str(ends.dtype))
+    range_of = np.iinfo(kind)
+    if not ((ends >= range_of.min) & (ends <= range_of.max)).all():
+        raise DomainError("an edge leads to a vertex that is not in the list")
+    return ends.astype(kind)
 
 
 def _named(
