@@ -91,9 +91,17 @@ def test_smooth_noise_is_no_larger_than_it_must_be(epsilon):
 @pytest.mark.parametrize("method", ["auto", *METHODS])
 def test_the_count_is_the_number_of_triangles(method):
     """At a large epsilon little noise is left."""
-    count = TriangleCount(epsilon=1000, delta=0.1, method=method)
+    count = TriangleCount(epsilon=100 if method in ("auto", "smooth") else 1000, delta=0.1, method=method)
 
     assert [count(graph, rng=SeededRandom(1)) for graph in (BOOK, SHUT)] == [SHARED, 0]
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 101])
+def test_a_budget_for_which_no_noise_is_scaled_is_refused_before_a_graph_is_seen(epsilon):
+    for method in ("auto", "smooth"):
+        with pytest.raises(ParameterError):
+            TriangleCount(epsilon=epsilon, delta=0, method=method)
+    assert TriangleCount(epsilon=epsilon, delta=0, method="laplace").privacy().epsilon == epsilon
 
 
 @pytest.mark.statistical

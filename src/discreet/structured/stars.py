@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 from discreet.data.graph import Graph
 from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
+from discreet.mechanisms.admissible_noise import check_epsilon
 from discreet.privacy.event import PureEvent
 from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import EdgeNeighbours
-from discreet.privacy.number import Number, exact
+from discreet.privacy.number import Number
 from discreet.structured.edge_smoothing import EdgeSmoothing
 from discreet.structured.triangle_sensitivity import Ranked
 
@@ -55,7 +56,7 @@ class StarCount:
     k: int
 
     def __post_init__(self) -> None:
-        require(exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
+        check_epsilon(self.epsilon)
         whole = isinstance(self.k, int) and not isinstance(self.k, bool)
         require(whole and 2 <= self.k <= LARGEST, f"a whole k of 2 to {LARGEST}", k=self.k)
 

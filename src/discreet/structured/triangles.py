@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from discreet.data.graph import Graph
 from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource
+from discreet.mechanisms.admissible_noise import check_epsilon
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.event import ApproxEvent, ExponentialEvent, PureEvent
 from discreet.privacy.guarantee import ApproxDP, PureDP
@@ -59,6 +60,8 @@ class TriangleCount:
 
     def __post_init__(self) -> None:
         require(exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
+        if self.method in ("auto", "smooth"):
+            check_epsilon(self.epsilon)
         require(0 <= exact(self.delta) < 1, "0 <= delta < 1", delta=self.delta)
         require(self.method in ("auto", *METHODS), f"method one of auto, {', '.join(METHODS)}", method=self.method)
         needs = self.method == "noisy-local"
