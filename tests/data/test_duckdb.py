@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.data.aggregation import Aggregation, Key, Measure
-from discreet.data.columns import Categorical, Identifier, Integer, Real, Text
+from discreet.data.columns import Categorical, Date, Identifier, Integer, Real, Text
 from discreet.data.domain import Domain
 from discreet.data.engines import semantics, sources
 from discreet.data.engines.duckdb import DuckDB
@@ -229,6 +229,20 @@ def test_a_failure_after_the_first_row_is_one_constant_sentence(tmp_path, caplog
     assert type(caught.value) is DiscreetError
     assert "secret" not in caplog.text
     assert str(caught.value)[-8:] in caplog.text
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Paris"])
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_a_moment_that_no_calendar_has_is_clamped_and_fails_nobody(unit, zone):
+    """DuckDB raises on seconds and milliseconds with a time zone that do not fit its microseconds."""
+    far, near = (1 << 63) - 1, 1_767_268_800 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]  # 2026-01-01 12:00
+    at = pa.array([far, -far, near, None], pa.int64()).cast(pa.timestamp(unit, tz=zone))
+    domain = Domain({"who": Identifier(), "at": Date("2026-01-01", "2026-01-03")})
+    plan = dataclasses.replace(
+        PLAN, columns=("at",), where=None, keys=(Key(code=sql('"at" - 20454'), size=3),), measures=PLAN.measures[:1]
+    )
+
+    assert run(pa.table({"who": [1, 2, 3, 4], "at": at}), plan, domain=domain) == [[2], [0], [1]]
 
 
 @pytest.mark.parametrize(

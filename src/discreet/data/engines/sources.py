@@ -103,11 +103,23 @@ def arrow(source: object) -> pyarrow.Table:
     """A table in memory as an Arrow table, by its declared types only."""
     try:
         made = _arrow(source)
+        made = None if made is None else _in_utc(made)
     except Exception:  # its text may quote a private value
         made = None
     if made is None:
         raise DomainError(f"need a file or a readable Arrow, pandas or Polars table, got {type(source).__name__}")
     return made
+
+
+def _in_utc(table: pyarrow.Table) -> pyarrow.Table:
+    """Moments with a time zone as the same moments in UTC, without one: DuckDB reads those of every resolution."""
+    import pyarrow
+
+    for place, field in enumerate(table.schema):
+        if pyarrow.types.is_timestamp(field.type) and field.type.tz is not None and field.type.unit != "us":
+            plain = pyarrow.timestamp(field.type.unit)
+            table = table.set_column(place, field.name, table.column(place).cast(plain))  # not copied
+    return table
 
 
 def _arrow(source: object) -> pyarrow.Table | None:
