@@ -66,6 +66,8 @@ def code(column: Column, *, name: str, physical: str) -> str:
         raw, physical = f"CAST({raw} AS VARCHAR)", "VARCHAR"
     elif physical in ("JSON", "BIGNUM"):
         raw, physical = f"TRY_CAST({raw} AS VARCHAR)", "VARCHAR"
+    elif physical == "TIMESTAMPTZ_NS":  # fewer digits always fit
+        raw, physical = f"CAST({raw} AS TIMESTAMP WITH TIME ZONE)", "TIMESTAMP WITH TIME ZONE"
     match column:
         case Integer() | Real():
             made = _number(column, raw, physical)
