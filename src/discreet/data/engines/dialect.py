@@ -103,9 +103,10 @@ def no_name(name: str, physical: str) -> DomainError:
     return DomainError(f"column {name!r} is of type {physical}, which cannot name a unit; use integers or text")
 
 
-# types whose values have one text each; a list, a structure or a union may share its text with another
-_NAMES = codes.SMALL | codes.WIDE | codes.FLOATS | codes.MOMENTS | {
-    "VARCHAR", "JSON", "BIGNUM", "BOOLEAN", "UUID", "BLOB", "BIT", "DATE", "TIME", "TIME_NS", '"NULL"',
+# types whose values all have a text, and one of their own: extreme moments in seconds and milliseconds, and times of
+# day, may have none, and a list, a structure or a union may share its text with another
+_NAMES = codes.SMALL | codes.WIDE | codes.FLOATS | codes.MOMENTS - {"TIMESTAMP_S", "TIMESTAMP_MS"} | {
+    "VARCHAR", "JSON", "BIGNUM", "BOOLEAN", "UUID", "BLOB", "BIT", "DATE", '"NULL"',
 }  # fmt: skip
 
 
