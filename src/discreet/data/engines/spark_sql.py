@@ -13,7 +13,7 @@ from discreet.data.engines.dialect import UnitKind, no_name
 if TYPE_CHECKING:
     from sqlglot import Expr
 
-LAYERS = 8  # words of a hash that are absorbed in a layer each
+LAYERS = 5  # words of a hash that are absorbed in a layer each
 
 
 @dataclass(frozen=True, slots=True)
