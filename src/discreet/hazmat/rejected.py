@@ -17,11 +17,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from discreet.errors import require
-from discreet.hazmat.entropy import RandomSource, source
-from discreet.hazmat.integers import add, integers
+from discreet.hazmat.entropy import RandomSource
+from discreet.hazmat.integers import add
 from discreet.hazmat.interval import exp_bounds
 from discreet.hazmat.rounded import (
     ENDS,
@@ -31,7 +32,7 @@ from discreet.hazmat.rounded import (
     CauchyLaw,
     LaplaceLaw,
     Law,
-    private_number,
+    drawn,
     rounded_cauchy,
 )
 from discreet.privacy.number import Number
@@ -123,7 +124,7 @@ def rounded_gaussian(
     >>> rounded_gaussian("1/5", centre="100.5", rng=SeededRandom(1)) in (99, 100, 101, 102)
     True
     """
-    return _draw(GaussianLaw(), scale, centre, shape, rng)
+    return drawn(partial(_sum, GaussianLaw()), scale, centre, shape, rng)
 
 
 def rounded_power(
@@ -139,25 +140,7 @@ def rounded_power(
     require(whole and 2 <= exponent <= 32, "a whole exponent of 2 to 32", exponent=exponent)
     if exponent == 2:
         return rounded_cauchy(scale, centre=centre, shape=shape, rng=rng)
-    return _draw(PowerLaw(exponent), scale, centre, shape, rng)
-
-
-def _draw(law: Rejection, scale: Number, centre: Number | IntArray, shape: Shape, rng: RandomSource | None) -> Integers:
-    import numpy as np
-
-    size = private_number(scale, "scale")
-    require(size >= 0, "scale >= 0", scale="a negative number")
-    if isinstance(centre, np.ndarray) and centre.ndim:
-        base = np.asarray(integers(centre))
-        require(shape is None or shape == base.shape, "the shape of the centre", shape=shape)
-        return _sum(law, size, Fraction(0), base.ravel(), source(rng)).reshape(base.shape)
-    middle, random = private_number(centre, "centre"), source(rng)
-    whole = math.floor(middle)
-    if shape is None:
-        return int(_sum(law, size, middle - whole, np.array([whole], dtype=object), random)[0])
-    base = np.full(math.prod(shape), whole, dtype=np.int64 if -MOST < whole < MOST else object)
-    out = _sum(law, size, middle - whole, base, random)
-    return (out if out.dtype == np.int64 else np.clip(out, ENDS[0], ENDS[1]).astype(np.int64)).reshape(shape)
+    return drawn(partial(_sum, PowerLaw(exponent)), scale, centre, shape, rng)
 
 
 def _sum(law: Rejection, scale: Fraction, offset: Fraction, base: IntArray, random: RandomSource) -> IntArray:

@@ -19,8 +19,10 @@ and nothing raises at a scale of any size, so the scale may be computed from pri
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from discreet.errors import ParameterError, require
@@ -127,14 +129,14 @@ def rounded_laplace(
     >>> rounded_laplace("1/3", centre="100.5", rng=SeededRandom(1)) in (100, 101)
     True
     """
-    return _draw(LaplaceLaw(), scale, centre, shape, rng)
+    return drawn(partial(_array, LaplaceLaw()), scale, centre, shape, rng)
 
 
 def rounded_cauchy(
     scale: Number, *, centre: Number | IntArray = 0, shape: Shape = None, rng: RandomSource | None = None
 ) -> Integers:
     """The integer nearest to centre + scale Z, Z of density 1 / (pi (1 + z^2)).  As `rounded_laplace`."""
-    return _draw(CauchyLaw(), scale, centre, shape, rng)
+    return drawn(partial(_array, CauchyLaw()), scale, centre, shape, rng)
 
 
 def rounded_lomax(
@@ -152,10 +154,20 @@ def rounded_lomax(
     """
     index = exact(exponent) - 1
     require(1 <= index <= MOST, "2 <= exponent <= 2^62", exponent=exponent)
-    return _draw(LomaxLaw(index), scale, centre, shape, rng)
+    return drawn(partial(_array, LomaxLaw(index)), scale, centre, shape, rng)
 
 
-def _draw(law: Law, scale: Number, centre: Number | IntArray, shape: Shape, rng: RandomSource | None) -> Integers:
+def drawn(
+    batch: Callable[[Fraction, Fraction, IntArray, RandomSource], IntArray],
+    scale: Number,
+    centre: Number | IntArray,
+    shape: Shape,
+    rng: RandomSource | None,
+) -> Integers:
+    """One rounded sum, or an array of them, whatever Z is.
+
+    `batch(scale, offset, base, random)` gives base + round(offset + scale Z), entry by entry.
+    """
     import numpy as np
 
     size = private_number(scale, "scale")
@@ -163,13 +175,13 @@ def _draw(law: Law, scale: Number, centre: Number | IntArray, shape: Shape, rng:
     if isinstance(centre, np.ndarray) and centre.ndim:
         base = np.asarray(integers(centre))
         require(shape is None or shape == base.shape, "the shape of the centre", shape=shape)
-        return _array(law, size, Fraction(0), base.ravel(), source(rng)).reshape(base.shape)
+        return batch(size, Fraction(0), base.ravel(), source(rng)).reshape(base.shape)
     middle, random = private_number(centre, "centre"), source(rng)
     whole = math.floor(middle)
     if shape is None:  # by the float estimate too: its time says nothing about the size of the noise
-        return int(_array(law, size, middle - whole, np.array([whole], dtype=object), random)[0])
+        return int(batch(size, middle - whole, np.array([whole], dtype=object), random)[0])
     base = np.full(math.prod(shape), whole, dtype=np.int64 if -MOST < whole < MOST else object)
-    out = _array(law, size, middle - whole, base, random)
+    out = batch(size, middle - whole, base, random)
     return (out if out.dtype == np.int64 else np.clip(out, ENDS[0], ENDS[1]).astype(np.int64)).reshape(shape)
 
 
