@@ -40,6 +40,7 @@ MOMENTS = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAM
 HUGE = (1 << 127) - 1
 DAY = 86_400_000_000  # microseconds
 LONGEST = 1_000  # bytes of an identifier that is no unit
+YES, NO = "('t', 'true', 'y', 'yes', '1')", "('f', 'false', 'n', 'no', '0')"
 INTEGER_TEXT = "[+-]?[0-9]{1,18}"
 NUMBER_TEXT = "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,9})?"
 MOMENT_TEXT = "[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?Z?)?"
@@ -248,8 +249,7 @@ def _truth(raw: str, physical: str) -> str | None:
         return f"CASE WHEN NOT isnan({raw}) THEN CAST({raw} <> 0 AS BIGINT) END"
     if physical == "VARCHAR":
         text = f"lower(trim({raw}))"
-        yes, no = "('t', 'true', 'y', 'yes', '1')", "('f', 'false', 'n', 'no', '0')"
-        return f"CASE WHEN {text} IN {yes} THEN CAST(1 AS BIGINT) WHEN {text} IN {no} THEN CAST(0 AS BIGINT) END"
+        return f"CASE WHEN {text} IN {YES} THEN CAST(1 AS BIGINT) WHEN {text} IN {NO} THEN CAST(0 AS BIGINT) END"
     return None
 
 

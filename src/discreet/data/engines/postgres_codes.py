@@ -34,8 +34,10 @@ from discreet.data.engines.codes import (
     INTEGER_TEXT,
     LONGEST,
     MOMENT_TEXT,
+    NO,
     NUMBER_TEXT,
     SPACES,
+    YES,
     Doubles,
     Rounding,
     literal,
@@ -230,8 +232,7 @@ def _truth(raw: str, physical: str) -> str | None:
         return f"CASE WHEN {raw} <> CAST('NaN' AS {kind}) THEN {differs} END"
     if physical in TEXTS:
         text = f"lower({_trimmed(raw)})"
-        yes, no = "('t', 'true', 'y', 'yes', '1')", "('f', 'false', 'n', 'no', '0')"
-        return f"CASE WHEN {text} IN {yes} THEN CAST(1 AS BIGINT) WHEN {text} IN {no} THEN CAST(0 AS BIGINT) END"
+        return f"CASE WHEN {text} IN {YES} THEN CAST(1 AS BIGINT) WHEN {text} IN {NO} THEN CAST(0 AS BIGINT) END"
     return None
 
 

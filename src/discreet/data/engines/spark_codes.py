@@ -176,8 +176,7 @@ def _truth(raw: str, physical: str) -> str | None:
         return f"CASE WHEN NOT isnan({raw}) THEN CAST({raw} <> 0 AS BIGINT) END"
     if physical == "string":
         text = f"lower({trimmed(raw)})"
-        yes, no = "('t', 'true', 'y', 'yes', '1')", "('f', 'false', 'n', 'no', '0')"
-        return f"CASE WHEN {text} IN {yes} THEN 1L WHEN {text} IN {no} THEN 0L END"
+        return f"CASE WHEN {text} IN {codes.YES} THEN 1L WHEN {text} IN {codes.NO} THEN 0L END"
     return None
 
 
