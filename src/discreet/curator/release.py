@@ -35,9 +35,7 @@ def release(
 
     def selected(found: Groups, cells: IntArray) -> Groups:
         """Groups are named by their number of units alone, in an order that depends on their names alone."""
-        from discreet.mechanisms.partition_selection import PartitionSelection
-
-        assert isinstance(plan.selection, PartitionSelection)
+        assert plan.selection is not None
         units = cells[:, plan.added.index(Part("units"))]
         flags = np.asarray(plan.selection(units, rng=rng)) if len(found) else np.zeros(0, dtype=bool)
         kept = sorted(np.flatnonzero(flags), key=lambda i: _by_name(found[i]))
