@@ -257,21 +257,33 @@ def _once(name: str, made: list) -> None:
         raise UnsupportedError(f"two columns of a sub-query are called {name}")
 
 
-def _grouped(node: exp.Select, scope: Scope, where: Expression | None) -> Grouped:
-    """Aggregates of one unit's rows."""
+def group_items(node: exp.Select) -> list[exp.Expr]:
+    """What a SELECT groups by; a number stands for the column of SELECT at that place."""
     from sqlglot import expressions as exp
 
     group = node.args.get("group")
-    items = [] if group is None else group.expressions
-    if group is not None and any(value for clause, value in group.args.items() if clause != "expressions"):
-        raise UnsupportedError("GROUP BY needs a list of columns or expressions")
-    keys, by_unit = [], False
-    for item in items:
+    if group is None:
+        return []
+    if any(value for clause, value in group.args.items() if clause != "expressions"):
+        raise UnsupportedError(
+            "GROUP BY needs a list of columns or expressions (no ALL, ROLLUP, CUBE or GROUPING SETS)"
+        )
+    items = []
+    for item in group.expressions:
         if type(item) is exp.Literal and not item.is_string:
             position = rational(item.name)
             if position.denominator != 1 or not 1 <= position <= len(node.expressions):
                 raise UnsupportedError(f"GROUP BY {position}: there are {len(node.expressions)} columns in SELECT")
-            item = node.expressions[int(position) - 1].unalias()
+            items.append(node.expressions[int(position) - 1].unalias())
+        else:
+            items.append(item)
+    return items
+
+
+def _grouped(node: exp.Select, scope: Scope, where: Expression | None) -> Grouped:
+    """Aggregates of one unit's rows."""
+    keys, by_unit = [], False
+    for item in group_items(node):
         if scope.is_unit(item):
             by_unit = True
         else:

@@ -15,7 +15,7 @@ from discreet.data.domain import missing
 from discreet.data.table import Table
 from discreet.errors import DomainError, UnsupportedError
 from discreet.queries.expression import Expression
-from discreet.queries.from_clause import OUTER, Tables, allowed, source_of
+from discreet.queries.from_clause import OUTER, Tables, allowed, group_items, source_of
 from discreet.queries.query import Aggregate, Having, Order, Output, Query
 from discreet.queries.scalar import HEAVIEST, Scope, literal, rational, scalar
 from discreet.queries.source import Named
@@ -103,25 +103,10 @@ def _select(node: exp.Select, tables: Tables) -> Query:
 def _keys(node: exp.Select, scope: Scope, aliases: dict[str, exp.Expr]) -> tuple[Expression, ...]:
     from sqlglot import expressions as exp
 
-    group = node.args.get("group")
-    if group is None:
-        return ()
-    if any(value for clause, value in group.args.items() if clause != "expressions"):
-        raise UnsupportedError(
-            "GROUP BY needs a list of columns or expressions (no ALL, ROLLUP, CUBE or GROUPING SETS)"
-        )
     keys = []
-    for item in group.expressions:
-        if type(item) is exp.Literal and not item.is_string:
-            position = rational(item.name)
-            if position.denominator != 1 or not 1 <= position <= len(node.expressions):
-                raise UnsupportedError(f"GROUP BY {position}: there are {len(node.expressions)} columns in SELECT")
-            item = node.expressions[int(position) - 1].unalias()
-        elif (
-            type(item) is exp.Column and not item.table and item.name.lower() in aliases and not scope.knows(item.name)
-        ):
-            item = aliases[item.name.lower()]
-        keys.append(scalar(item, scope))
+    for item in group_items(node):
+        named = type(item) is exp.Column and not item.table and item.name.lower() in aliases
+        keys.append(scalar(aliases[item.name.lower()] if named and not scope.knows(item.name) else item, scope))
     return tuple(keys)
 
 
