@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from discreet import mechanisms as mechanisms
     from discreet import privacy as privacy
     from discreet import queries as queries
+    from discreet import release as release
     from discreet import structured as structured
     from discreet.curator import Curator as Curator
     from discreet.data import Boolean as Boolean
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from discreet.privacy import ApproxDP as ApproxDP
     from discreet.privacy import GaussianDP as GaussianDP
     from discreet.privacy import PureDP as PureDP
+    from discreet.queries import marginals as marginals
 
 _PACKAGES = (
     "attacks",
@@ -51,6 +53,7 @@ _PACKAGES = (
     "mechanisms",
     "privacy",
     "queries",
+    "release",
     "structured",
 )
 _COLUMNS = ("Boolean", "Categorical", "Date", "Identifier", "Integer", "Real", "Text", "Timestamp")
@@ -58,6 +61,7 @@ _NAMES = {
     "Curator": "discreet.curator",
     **dict.fromkeys(("Domain", "Graph", "Table", *_COLUMNS), "discreet.data"),
     **dict.fromkeys(("PureDP", "ApproxDP", "ZCDP", "GaussianDP"), "discreet.privacy"),
+    "marginals": "discreet.queries",
 }
 
 

@@ -12,4 +12,6 @@ from discreet.data.columns import Text as Text
 from discreet.data.columns import Timestamp as Timestamp
 from discreet.data.domain import Domain as Domain
 from discreet.data.graph import Graph as Graph
+from discreet.data.histogram import Histogram as Histogram
+from discreet.data.records import Records as Records
 from discreet.data.table import Table as Table

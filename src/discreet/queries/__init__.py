@@ -28,6 +28,9 @@ from discreet.queries.counting import Stack as Stack
 from discreet.queries.counting import Threshold as Threshold
 from discreet.queries.counting import all_equal as all_equal
 from discreet.queries.counting import distance_to as distance_to
+from discreet.queries.marginals import Marginals as Marginals
+from discreet.queries.marginals import marginals as marginals
 from discreet.queries.query import Aggregate as Aggregate
 from discreet.queries.query import Query as Query
 from discreet.queries.sql import parse as parse
+from discreet.queries.workload import Workload as Workload

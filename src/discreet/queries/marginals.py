@@ -1,0 +1,200 @@
+"""Marginal tables: the counts of all combinations of values of some of the columns.
+
+Theorem.  A row counts in one cell of each table.  With weights w_1, ..., w_k, the k tables together move, when a row is
+added or removed, by sum w_i in l1 and the root of sum w_i^2 in l2; when a row is replaced, by twice that sum and
+that square over the tables with a column of at least two values, and these are attained.
+
+All tables are computed together, axis by axis: an axis is summed out once for all the tables that lack it,
+which for the k-way tables of d bits takes about 2^(k+2) passes over the cells instead of one for each table.
+Proof: docs/theory/workloads.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.data.arrays import Array, namespace, stack, total
+from discreet.data.domain import Domain
+from discreet.data.records import countable
+from discreet.errors import require
+from discreet.privacy.neighbours import Neighbours
+from discreet.privacy.number import Number, exact
+from discreet.queries.workload import Rows, Workload, swaps
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from discreet.queries.workload import Countable
+
+
+def marginals(
+    domain: Domain, k: int | Iterable[Sequence[str]], *, weights: Sequence[Number] | None = None
+) -> Marginals:
+    """All k-way marginal tables, or the listed ones.
+
+    >>> from discreet.data.columns import Boolean, Integer
+    >>> domain = Domain({"age": Integer(0, 9), "icu": Boolean(), "smokes": Boolean()})
+    >>> w = marginals(domain, 2)
+    >>> w.sets, w.shape
+    ((('age', 'icu'), ('age', 'smokes'), ('icu', 'smokes')), (44, 40))
+    """
+    kept = countable(domain)
+    if isinstance(k, int):
+        require(not isinstance(k, bool) and 0 <= k <= len(kept), "0 <= k <= the number of columns", k=k)
+        sets = tuple(itertools.combinations(kept, k))
+    else:
+        order = list(kept)
+        for names in k:
+            require(not isinstance(names, str), "lists of column names", names=names)
+        sets = tuple(tuple(sorted(names, key=lambda name: (kept[name], order.index(name))[1])) for names in k)
+    return Marginals(kept, sets, weights)
+
+
+class Marginals(Workload):
+    """Marginal tables, one after another, the cells of each in C order; table i is multiplied by weights[i]."""
+
+    __slots__ = ("domain", "sets", "weights")
+
+    def __init__(
+        self, domain: Domain, sets: tuple[tuple[str, ...], ...], weights: Sequence[Number] | None = None
+    ) -> None:
+        require(bool(sets), "at least one marginal", marginals=len(sets))
+        require(len(set(sets)) == len(sets), "distinct marginals", marginals=len(sets))
+        for names in sets:
+            require(len(set(names)) == len(names), "distinct columns in a marginal", names=names)
+        self.domain, self.sets = domain, sets
+        self.weights = tuple(exact(weight) for weight in weights) if weights is not None else (Fraction(1),) * len(sets)
+        require(len(self.weights) == len(sets), "one weight per marginal", weights=len(self.weights), sets=len(sets))
+        require(all(weight > 0 for weight in self.weights), "weights > 0", least=str(min(self.weights)))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of cells of each table."""
+        return tuple(math.prod(self.domain[name].size for name in names) for names in self.sets)
+
+    @property
+    def integral(self) -> bool:
+        """Where the weights are."""
+        return all(weight.denominator == 1 for weight in self.weights)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether a weight is not 1."""
+        return any(weight != 1 for weight in self.weights)
+
+    def __len__(self) -> int:
+        return sum(self.sizes)
+
+    def tables(self, answers: npt.NDArray[Any]) -> dict[tuple[str, ...], npt.NDArray[Any]]:
+        """Answers cut into tables by their columns, shaped."""
+        ends = list(itertools.accumulate(self.sizes))
+        shapes = [tuple(self.domain[name].size for name in names) for names in self.sets]
+        parts = (answers[end - size : end] for end, size in zip(ends, self.sizes, strict=True))
+        return {names: part.reshape(shape) for names, part, shape in zip(self.sets, parts, shapes, strict=True)}
+
+    def apply(self, cells: Array) -> Array:
+        """Every table, an axis summed out once for all that lack it."""
+        sizes = [declared.size for declared in self.domain.values()]
+        found: dict[tuple[int, ...], Array] = {}
+        _sum_out(cells.reshape(1, -1), 0, sizes, self._places(), (), found)
+        parts = [found[places] for places in self._places()]
+        if self.weighted:
+            parts = [part * _plain(weight) for part, weight in zip(parts, self.weights, strict=True)]
+        return stack(parts)
+
+    def transpose(self, answers: Array) -> Array:
+        """The sum of all tables, each spread over the cells."""
+        sizes = [declared.size for declared in self.domain.values()]
+        ends = list(itertools.accumulate(self.sizes))
+        parts = {}
+        for places, end, size, weight in zip(self._places(), ends, self.sizes, self.weights, strict=True):
+            part = answers[end - size : end]
+            parts[places] = part if weight == 1 else part * _plain(weight)
+        spread = _spread(1, 0, sizes, list(parts), (), parts)
+        assert spread is not None
+        return spread.reshape(-1)
+
+    def from_marginals(self, data: Countable) -> npt.NDArray[Any]:
+        """The tables of the data."""
+        parts = [data.marginal(names).reshape(-1) for names in self.sets]
+        return stack([p if w == 1 else p * _plain(w) for p, w in zip(parts, self.weights, strict=True)])
+
+    def squared(self, neighbours: type[Neighbours]) -> Fraction:
+        """sum w^2, or twice that over the tables that a replaced row can leave."""
+        return self._moved(neighbours, 2)
+
+    def absolute(self, neighbours: type[Neighbours]) -> Fraction:
+        """sum w, or twice that over the tables that a replaced row can leave."""
+        return self._moved(neighbours, 1)
+
+    def _moved(self, neighbours: type[Neighbours], power: int) -> Fraction:
+        if not swaps(neighbours):
+            return sum((weight**power for weight in self.weights), Fraction(0))
+        moving = (weight for weight, size in zip(self.weights, self.sizes, strict=True) if size > 1)
+        return 2 * sum((weight**power for weight in moving), Fraction(0))
+
+    def _places(self) -> list[tuple[int, ...]]:
+        order = {name: place for place, name in enumerate(self.domain)}
+        return [tuple(order[name] for name in names) for names in self.sets]
+
+    def row(self, index: int) -> Workload:
+        """One cell of one table."""
+        return Rows(self, (index,))
+
+
+def _plain(weight: Fraction) -> int | float:
+    return int(weight) if weight.denominator == 1 else float(weight)
+
+
+def _sum_out(
+    cells: Array,
+    axis: int,
+    sizes: list[int],
+    targets: list[tuple[int, ...]],
+    kept: tuple[int, ...],
+    found: dict[tuple[int, ...], Array],
+) -> None:
+    """`cells` has the kept axes in front, in order, then those from `axis` on; put every target table into `found`."""
+    needed = {place for target in targets for place in target}
+    while axis < len(sizes) and axis not in needed:
+        cells = total(cells.reshape(cells.shape[0], sizes[axis], -1), 1)
+        axis += 1
+    if axis == len(sizes):
+        found[kept] = cells.reshape(-1)
+        return
+    split = cells.reshape(cells.shape[0], sizes[axis], -1)
+    without = [target for target in targets if axis not in target]
+    if without:
+        _sum_out(total(split, 1), axis + 1, sizes, without, kept, found)
+    inside = [target for target in targets if axis in target]
+    _sum_out(cells.reshape(cells.shape[0] * sizes[axis], -1), axis + 1, sizes, inside, (*kept, axis), found)
+
+
+def _spread(
+    front: int,
+    axis: int,
+    sizes: list[int],
+    targets: list[tuple[int, ...]],
+    kept: tuple[int, ...],
+    parts: dict[tuple[int, ...], Array],
+) -> Array | None:
+    """The adjoint of `_sum_out`: an array of the kept axes (`front` cells) and all axes from `axis` on."""
+    if not targets:
+        return None
+    if axis == len(sizes):
+        return parts[kept].reshape(front, 1)
+    inside = [target for target in targets if axis in target]
+    without = [target for target in targets if axis not in target]
+    here = _spread(front * sizes[axis], axis + 1, sizes, inside, (*kept, axis), parts)
+    there = _spread(front, axis + 1, sizes, without, kept, parts)
+    rest = math.prod(sizes[axis + 1 :])
+    if here is None:
+        assert there is not None
+        library = namespace(there)
+        return library.broadcast_to(there.reshape(front, 1, rest), (front, sizes[axis], rest)).reshape(front, -1)
+    made = here.reshape(front, sizes[axis], rest)
+    return (made if there is None else made + there.reshape(front, 1, rest)).reshape(front, -1)

@@ -1,0 +1,222 @@
+"""Workloads: many linear queries over the cells of a domain, as structured matrices that are never written out.
+
+A workload W has a row for each query and a column for each cell: W x are its answers on a histogram x.
+`apply` and `transpose` are fast (sums over axes, running sums, Walsh-Hadamard), for arrays of numpy or of a
+GPU library.  Entries are integers or exact rationals.
+
+Theorem.  ||W x - W x'|| is at most, and for some neighbours equal to, in either norm
+
+    AddRemove, NullRow   the largest norm of a column
+    Replace              the largest norm of the difference of two columns.
+
+Each constructor states both in closed form.  Proof: docs/theory/workloads.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+from discreet.data.arrays import Array, like, namespace
+from discreet.data.domain import Domain
+from discreet.data.histogram import Histogram
+from discreet.errors import DomainError, UnsupportedError, require
+from discreet.privacy.enclosure import root_up
+from discreet.privacy.neighbours import AddRemove, Local, Neighbours, NullRow, Replace
+from discreet.privacy.number import tidy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    import numpy.typing as npt
+
+    class Countable(Protocol):
+        """Rows, a histogram or a model: what can be summed up over all but some columns."""
+
+        domain: Domain
+
+        def marginal(self, names: Sequence[str], /) -> npt.NDArray[Any]: ...
+
+
+Norm = Literal[1, 2]
+DENSEST = 1 << 26  # entries of a matrix that is written out
+
+
+class Workload:
+    """Base of the closed set of workloads.  `w[i]` is one query, `w[a:b]` some, `len(w)` their number."""
+
+    __slots__ = ()
+    domain: Domain
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Queries and cells."""
+        return len(self), self.domain.size
+
+    @property
+    def integral(self) -> bool:
+        """Whether all entries are integers, so that all true answers are."""
+        return True
+
+    def answer(self, data: Countable) -> npt.NDArray[Any]:
+        """The answers on a histogram, on rows or on a model, as a numpy array."""
+        from discreet.data.arrays import to_numpy
+
+        same_domain(self.domain, data.domain)
+        if isinstance(data, Histogram):
+            return to_numpy(self.apply(data.counts.reshape(-1)))
+        return self.from_marginals(data)
+
+    def apply(self, cells: Array) -> Array:
+        """W x for a flat array of cells; integers stay integers."""
+        raise NotImplementedError
+
+    def transpose(self, answers: Array) -> Array:
+        """W^T y: a flat array of cells."""
+        raise NotImplementedError
+
+    def from_marginals(self, data: Countable) -> npt.NDArray[Any]:
+        """The answers from marginals of the data, for universes too large to list."""
+        raise UnsupportedError(f"{type(self).__name__} cannot be answered from marginals; pass a Histogram")
+
+    def squared(self, neighbours: type[Neighbours]) -> Fraction:
+        """The square of the l2 sensitivity, exactly."""
+        raise NotImplementedError
+
+    def absolute(self, neighbours: type[Neighbours]) -> Fraction:
+        """The l1 sensitivity, exactly."""
+        raise NotImplementedError
+
+    def sensitivity(self, neighbours: type[Neighbours], norm: Norm) -> float | Fraction:
+        """How far all the answers together can move between neighbours; a root is rounded up."""
+        require(norm in (1, 2), "norm 1 or 2", norm=norm)
+        return tidy(self.absolute(neighbours)) if norm == 1 else root_up(self.squared(neighbours))
+
+    def matrix(self) -> npt.NDArray[Any]:
+        """W itself, where it is small."""
+        import numpy as np
+
+        queries, cells = self.shape
+        if queries * cells > DENSEST:
+            raise UnsupportedError(f"a matrix of {queries} x {cells} entries is not written out; use apply, transpose")
+        kind = np.int64 if self.integral else np.float64
+        made = [self.transpose(row) for row in np.eye(queries, dtype=kind)] if queries <= cells else None
+        if made is not None:
+            return np.stack(made)
+        return np.stack([self.apply(column) for column in np.eye(cells, dtype=kind)], axis=1)
+
+    def __getitem__(self, index: int | slice) -> Workload:
+        if isinstance(index, slice):
+            return Rows(self, tuple(range(len(self))[index]))
+        require(isinstance(index, int) and -len(self) <= index < len(self), f"a query below {len(self)}", index=index)
+        return self.row(index % len(self))
+
+    def __iter__(self) -> Iterator[Workload]:
+        return (self.row(index) for index in range(len(self)))
+
+    def row(self, index: int) -> Workload:
+        """One query, as a workload of one row."""
+        return Rows(self, (index,))
+
+
+def swaps(neighbours: type[Neighbours]) -> bool:
+    """Whether a step changes a row, rather than adding or removing one."""
+    if neighbours in (Replace, Local):
+        return True
+    if neighbours in (AddRemove, NullRow):
+        return False
+    raise UnsupportedError(f"a workload has no sensitivity under {neighbours.__name__}, which is about graphs")
+
+
+def same_domain(asked: Domain, given: Domain) -> None:
+    """Refuse data of another domain."""
+    if asked is not given and (list(asked) != list(given) or asked != given):
+        raise DomainError("the data and the queries have different domains")
+
+
+class Rows(Workload):
+    """Some of the queries of a workload."""
+
+    __slots__ = ("base", "indices")
+
+    def __init__(self, base: Workload, indices: tuple[int, ...]) -> None:
+        require(bool(indices), "at least one query", indices=indices)
+        self.base, self.indices = base, indices
+
+    @property
+    def domain(self) -> Domain:  # type: ignore[override]
+        """That of the whole."""
+        return self.base.domain
+
+    @property
+    def integral(self) -> bool:
+        """Where the whole is."""
+        return self.base.integral
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def apply(self, cells: Array) -> Array:
+        """Those of the answers."""
+        return self.base.apply(cells)[list(self.indices)]
+
+    def transpose(self, answers: Array) -> Array:
+        """The others answered by zero."""
+        import numpy as np
+
+        spread = like(np.zeros(len(self.base)), answers)
+        if namespace(answers).__name__.startswith("jax"):
+            return self.base.transpose(spread.at[list(self.indices)].add(answers))
+        for place, index in enumerate(self.indices):
+            spread[index] += answers[place]
+        return self.base.transpose(spread)
+
+    def from_marginals(self, data: Countable) -> npt.NDArray[Any]:
+        """Those of the answers."""
+        return self.base.from_marginals(data)[list(self.indices)]
+
+    def squared(self, neighbours: type[Neighbours]) -> Fraction:
+        """From the matrix."""
+        return from_columns(self.matrix(), neighbours, power=2)
+
+    def absolute(self, neighbours: type[Neighbours]) -> Fraction:
+        """From the matrix."""
+        return from_columns(self.matrix(), neighbours, power=1)
+
+    def row(self, index: int) -> Workload:
+        """One query of the whole."""
+        return self.base.row(self.indices[index])
+
+
+def from_columns(matrix: npt.NDArray[Any], neighbours: type[Neighbours], *, power: int) -> Fraction:
+    """The largest sum of |entry|^power over a column, or over a difference of two; floats are read exactly."""
+    import numpy as np
+
+    columns, unit = exact_columns(np.unique(matrix, axis=1))
+    if not swaps(neighbours):
+        largest = max(int(value) for value in (abs(columns) ** power).sum(axis=1))
+    else:
+        rest = range(len(columns) - 1)
+        largest = max((int((abs(columns[i + 1 :] - columns[i]) ** power).sum(axis=1).max()) for i in rest), default=0)
+    return Fraction(largest, unit**power)
+
+
+def exact_columns(matrix: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
+    """The columns as integers over one denominator: 64 bits where no sum can overflow, Python's integers elsewhere."""
+    import numpy as np
+
+    unit = 1
+    whole = matrix.T
+    if matrix.dtype.kind == "f":
+        values = [Fraction(value) for value in whole.ravel().tolist()]
+        unit = math.lcm(*{value.denominator for value in values})
+        whole = np.array([int(value * unit) for value in values], dtype=object).reshape(whole.shape)
+    largest = max(abs(int(whole.max())), abs(int(whole.min())))
+    small = 4 * largest * largest * matrix.shape[0] < 1 << 63
+    return whole.astype(np.int64 if small else object), unit

@@ -1,0 +1,23 @@
+"""What a release mechanism may be called on: a histogram, encoded rows, or a frame that is encoded first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.data.domain import Domain
+from discreet.data.histogram import Histogram
+from discreet.data.records import Records
+
+if TYPE_CHECKING:
+    from discreet.queries.workload import Countable
+
+
+def counted(data: object, domain: Domain) -> Countable:
+    """The data as something that can be counted; frames are read by the declaration.
+
+    >>> import pandas as pd
+    >>> from discreet.data.columns import Boolean
+    >>> counted(pd.DataFrame({"icu": [True, False]}), Domain({"icu": Boolean()}))
+    Records(columns=1)
+    """
+    return data if isinstance(data, Histogram | Records) else Records.from_frame(data, domain)

@@ -1,0 +1,3 @@
+"""A distribution over a domain, kept dense, as a product of blocks or as a graphical model."""
+
+from discreet.release.models.base import Model as Model
