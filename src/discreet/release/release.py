@@ -40,7 +40,7 @@ class Release:
             return self.answers[list(query.indices)]
         if self.model is None:
             raise UnsupportedError("this release answers its own workload only; it keeps no model of the data")
-        return query.answer(self.model)  # type: ignore[return-value]
+        return query.answer(self.model)
 
     @property
     def histogram(self) -> Histogram:
