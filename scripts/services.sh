@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The programs the tests talk to: PostgreSQL's server, a Java runtime for Spark, strace.
+# What the tests talk to: PostgreSQL's server, a Java runtime for Spark, strace, and PyTorch.
 # Installs what is missing from the system's packages where it may (Debian or Ubuntu, as root); otherwise says what is missing.
 set -euo pipefail
 
@@ -12,6 +12,14 @@ missing() { # the packages of the programs that are not there
     has_java >/dev/null 2>&1 || echo openjdk-17-jre-headless
     has_strace >/dev/null 2>&1 || echo strace
 }
+
+# PyTorch checks the array code.  Its wheels differ between indexes (with and without GPU libraries), so no lock holds it.
+python="$(dirname "$0")/../.venv/bin/python"
+if [ -x "$python" ] && ! "$python" -c 'import torch' 2>/dev/null; then
+    echo "installing PyTorch for the tests of the array code"
+    "$python" -m pip install --quiet torch==2.13.0 ||
+        echo "MISSING: PyTorch could not be installed; the tests of the array code on it will be SKIPPED" >&2
+fi
 
 packages=$(missing)
 [ -n "$packages" ] || exit 0
