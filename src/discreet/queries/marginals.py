@@ -11,6 +11,7 @@ Proof: docs/theory/workloads.md.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections.abc import Iterable, Sequence
@@ -18,12 +19,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.data.arrays import Array, namespace, stack, total
+from discreet.data.columns import Boolean
 from discreet.data.domain import Domain
 from discreet.data.records import countable
 from discreet.errors import require
 from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.number import Number, exact
-from discreet.queries.workload import Rows, Workload, swaps
+from discreet.queries.local import Box, plain
+from discreet.queries.workload import Workload, swaps
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -91,7 +94,7 @@ class Marginals(Workload):
 
     def tables(self, answers: npt.NDArray[Any]) -> dict[tuple[str, ...], npt.NDArray[Any]]:
         """Answers cut into tables by their columns, shaped."""
-        ends = list(itertools.accumulate(self.sizes))
+        ends = self._ends()
         shapes = [tuple(self.domain[name].size for name in names) for names in self.sets]
         parts = (answers[end - size : end] for end, size in zip(ends, self.sizes, strict=True))
         return {names: part.reshape(shape) for names, part, shape in zip(self.sets, parts, shapes, strict=True)}
@@ -103,25 +106,25 @@ class Marginals(Workload):
         _sum_out(cells.reshape(1, -1), 0, sizes, self._places(), (), found)
         parts = [found[places] for places in self._places()]
         if self.weighted:
-            parts = [part * _plain(weight) for part, weight in zip(parts, self.weights, strict=True)]
+            parts = [part * plain(weight) for part, weight in zip(parts, self.weights, strict=True)]
         return stack(parts)
 
     def transpose(self, answers: Array) -> Array:
         """The sum of all tables, each spread over the cells."""
         sizes = [declared.size for declared in self.domain.values()]
-        ends = list(itertools.accumulate(self.sizes))
+        ends = self._ends()
         parts = {}
         for places, end, size, weight in zip(self._places(), ends, self.sizes, self.weights, strict=True):
             part = answers[end - size : end]
-            parts[places] = part if weight == 1 else part * _plain(weight)
+            parts[places] = part if weight == 1 else part * plain(weight)
         spread = _spread(1, 0, sizes, list(parts), (), parts)
         assert spread is not None
         return spread.reshape(-1)
 
     def from_marginals(self, data: Countable) -> npt.NDArray[Any]:
         """The tables of the data."""
-        parts = [data.marginal(names).reshape(-1) for names in self.sets]
-        return stack([p if w == 1 else p * _plain(w) for p, w in zip(parts, self.weights, strict=True)])
+        parts = [table.reshape(-1) for table in tables_of(data, self.sets)]
+        return stack([p if w == 1 else p * plain(w) for p, w in zip(parts, self.weights, strict=True)])
 
     def squared(self, neighbours: type[Neighbours]) -> Fraction:
         """sum w^2, or twice that over the tables that a replaced row can leave."""
@@ -142,12 +145,48 @@ class Marginals(Workload):
         return [tuple(order[name] for name in names) for names in self.sets]
 
     def row(self, index: int) -> Workload:
-        """One cell of one table."""
-        return Rows(self, (index,))
+        """One cell of one table: a box."""
+        ends = self._ends()
+        which = bisect.bisect_right(ends, index)
+        left, positions = index - (ends[which - 1] if which else 0), []
+        for name in reversed(self.sets[which]):
+            left, position = divmod(left, self.domain[name].size)
+            positions.append(position)
+        at = tuple(reversed(positions))
+        return Box(self.domain, self.sets[which], at, at, self.weights[which])
+
+    def _ends(self) -> list[int]:
+        """Where each table ends."""
+        return list(itertools.accumulate(self.sizes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sets of columns, and the weights if any."""
+        made: dict[str, Any] = {
+            "type": "marginals",
+            "domain": self.domain.to_dict(),
+            "sets": [list(s) for s in self.sets],
+        }
+        return made | {"weights": [str(weight) for weight in self.weights]} if self.weighted else made
 
 
-def _plain(weight: Fraction) -> int | float:
-    return int(weight) if weight.denominator == 1 else float(weight)
+def conjunctions(over: int | Domain, t: int | None = None) -> Marginals:
+    """All conjunctions of t conditions "column = value" on different columns, or of any number of them.
+
+    On d bits these are the conjunctions of t literals, C(d, t) 2^t of them, and 3^d in all: the cells of marginals.
+
+    >>> len(conjunctions(5, 2)), len(conjunctions(10))
+    (40, 59049)
+    """
+    domain = Domain({f"b{number}": Boolean() for number in range(over)}) if isinstance(over, int) else countable(over)
+    if t is not None:
+        return marginals(domain, t)
+    return marginals(domain, [names for k in range(len(domain) + 1) for names in itertools.combinations(domain, k)])
+
+
+def tables_of(data: Countable, sets: Sequence[tuple[str, ...]]) -> list[npt.NDArray[Any]]:
+    """Many marginals of the data, together where it can count them so."""
+    together = getattr(data, "marginals", None)
+    return together(sets) if together is not None else [data.marginal(names) for names in sets]
 
 
 def _sum_out(

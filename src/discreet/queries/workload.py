@@ -19,13 +19,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet.data.arrays import Array, like, namespace
+from discreet.data.arrays import Array, like, namespace, stack
 from discreet.data.domain import Domain
 from discreet.data.histogram import Histogram
 from discreet.errors import DomainError, UnsupportedError, require
 from discreet.privacy.enclosure import root_up
 from discreet.privacy.neighbours import AddRemove, Local, Neighbours, NullRow, Replace
-from discreet.privacy.number import tidy
+from discreet.privacy.number import Number, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 
 Norm = Literal[1, 2]
+FEW = 8  # queries that are answered one by one
 DENSEST = 1 << 26  # entries of a matrix that is written out
 
 
@@ -63,6 +64,11 @@ class Workload:
     def integral(self) -> bool:
         """Whether all entries are integers, so that all true answers are."""
         return True
+
+    @property
+    def cheap(self) -> bool:
+        """Whether one query can be answered without the others."""
+        return type(self).row is not Workload.row
 
     def answer(self, data: Countable) -> npt.NDArray[Any]:
         """The answers on a histogram, on rows or on a model, as a numpy array."""
@@ -124,6 +130,31 @@ class Workload:
         """One query, as a workload of one row."""
         return Rows(self, (index,))
 
+    def tilt(self, cells: Array, rate: float) -> None:
+        """For a workload of one query q: multiply every cell x by exp(rate * q(x)), in place."""
+        import numpy as np
+
+        require(len(self) == 1, "one query", queries=len(self))
+        cells *= namespace(cells).exp(self.transpose(like(np.ones(1), cells)) * rate)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready description, read back by `discreet.queries.from_dict`."""
+        raise UnsupportedError(f"{type(self).__name__} cannot be stored")
+
+    def __add__(self, other: object) -> Workload:
+        """The queries of both, one after another."""
+        from discreet.queries.combined import Stacked
+
+        return Stacked((self, other)) if isinstance(other, Workload) else NotImplemented
+
+    def __mul__(self, weight: Number) -> Workload:
+        """Every query times an exact number."""
+        from discreet.queries.combined import Weighted
+
+        return NotImplemented if isinstance(weight, Workload) else Weighted(self, weight)
+
+    __rmul__ = __mul__
+
 
 def swaps(neighbours: type[Neighbours]) -> bool:
     """Whether a step changes a row, rather than adding or removing one."""
@@ -163,13 +194,18 @@ class Rows(Workload):
         return len(self.indices)
 
     def apply(self, cells: Array) -> Array:
-        """Those of the answers."""
+        """Those of the answers, one by one where they are few."""
+        if len(self.indices) <= FEW and self.base.cheap:
+            return stack([self.base.row(index).apply(cells) for index in self.indices])
         return self.base.apply(cells)[list(self.indices)]
 
     def transpose(self, answers: Array) -> Array:
         """The others answered by zero."""
         import numpy as np
 
+        if len(self.indices) <= FEW and self.base.cheap:
+            rows = enumerate(self.indices)
+            return sum(self.base.row(index).transpose(answers[place : place + 1]) for place, index in rows)
         spread = like(np.zeros(len(self.base)), answers)
         if namespace(answers).__name__.startswith("jax"):
             return self.base.transpose(spread.at[list(self.indices)].add(answers))
@@ -193,6 +229,10 @@ class Rows(Workload):
         """One query of the whole."""
         return self.base.row(self.indices[index])
 
+    def to_dict(self) -> dict[str, Any]:
+        """The whole, and which of it."""
+        return {"type": "rows", "base": self.base.to_dict(), "indices": list(self.indices)}
+
 
 def from_columns(matrix: npt.NDArray[Any], neighbours: type[Neighbours], *, power: int) -> Fraction:
     """The largest sum of |entry|^power over a column, or over a difference of two; floats are read exactly."""
@@ -200,11 +240,32 @@ def from_columns(matrix: npt.NDArray[Any], neighbours: type[Neighbours], *, powe
 
     columns, unit = exact_columns(np.unique(matrix, axis=1))
     if not swaps(neighbours):
-        largest = max(int(value) for value in (abs(columns) ** power).sum(axis=1))
-    else:
-        rest = range(len(columns) - 1)
-        largest = max((int((abs(columns[i + 1 :] - columns[i]) ** power).sum(axis=1).max()) for i in rest), default=0)
+        return Fraction(max(int(value) for value in (abs(columns) ** power).sum(axis=1)), unit**power)
+    if columns.dtype == np.int64 and (power == 2 or int(columns.max()) - int(columns.min()) <= 1):
+        return Fraction(_farthest(columns), unit**power)
+    rest = range(len(columns) - 1)
+    largest = max((int((abs(columns[i + 1 :] - columns[i]) ** power).sum(axis=1).max()) for i in rest), default=0)
     return Fraction(largest, unit**power)
+
+
+def _farthest(points: npt.NDArray[Any]) -> int:
+    """The largest squared distance of two rows of integers: |a|^2 + |b|^2 - 2 a.b, in doubles that hold it exactly."""
+    import numpy as np
+
+    largest = int(abs(points).max())
+    if 4 * largest * largest * points.shape[1] >= 1 << 53:
+        return max(
+            (int(((points[i + 1 :] - points[i]) ** 2).sum(axis=1).max()) for i in range(len(points) - 1)), default=0
+        )
+    doubles = points.astype(np.float64)
+    norms = (doubles**2).sum(axis=1)
+    found = 0.0
+    for first in range(0, len(points), 1024):
+        some = slice(first, first + 1024)
+        found = max(
+            found, float((norms[some, None] + norms[None, first:] - 2 * doubles[some] @ doubles[first:].T).max())
+        )
+    return int(found)
 
 
 def exact_columns(matrix: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
