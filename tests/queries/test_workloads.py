@@ -260,7 +260,9 @@ def test_a_view_is_the_memory_of_its_cells():
     w = marginals(domain, 2)
     for index in (0, 17, len(w) - 1):
         for cells in (np.zeros(1 << 12), torch.zeros(1 << 12)):
-            w[index].view(cells)[...] += 1
+            box = w[index]
+            assert isinstance(box, Box)
+            box.view(cells)[...] += 1
 
             assert int(cells.sum()) == 1 << 10
             assert np.array_equal(np.asarray(cells), w[index].matrix()[0])
@@ -269,6 +271,7 @@ def test_a_view_is_the_memory_of_its_cells():
 def test_blocks_hold_the_columns_on_odd_axes():
     query = parities(BITS, 2)[1]  # b0, b2
 
+    assert isinstance(query, Junta)
     assert query.blocks(np.arange(16)).shape == (1, 2, 2, 2, 2)
 
 
@@ -297,11 +300,22 @@ def test_large_combinations_state_an_upper_bound():
     assert both.squared(Replace) == 6
 
 
+def test_a_slice_of_many_cells_states_an_upper_bound():
+    w = marginals(Domain({f"b{i}": Boolean() for i in range(20)}), 2)
+    several = w[0:6]
+
+    assert not several.exact
+    assert several.squared(AddRemove) == 6  # two tables: the true one is 2
+    assert w[0:9].squared(Replace) == 9
+    assert w[5].squared(Replace) == 1
+    assert w[0:500].squared(AddRemove) == w.squared(AddRemove) == 190
+
+
 def test_bad_parameters_are_refused():
     bad = [
         lambda: thresholds(0),
         lambda: thresholds(True),
-        lambda: ranges(2.5),
+        lambda: ranges(2.5),  # type: ignore[arg-type]
         lambda: thresholds(MIXED),
         lambda: parities(4, 5),
         lambda: parities(4, True),

@@ -62,7 +62,7 @@ def like(values: npt.ArrayLike, array: Array) -> Array:
 
     library = namespace(array)
     if library.__name__ == "torch":
-        return library.as_tensor(np.require(values, requirements="CW"), dtype=array.dtype, device=array.device)
+        return library.as_tensor(np.require(values, requirements=["C", "W"]), dtype=array.dtype, device=array.device)
     return library.asarray(values, dtype=array.dtype)
 
 

@@ -7,7 +7,9 @@ position.  A row with a NULL in a column that is not nullable is dropped, as eve
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from discreet.data.columns import Identifier
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from discreet.data.histogram import Histogram
 
+MANY = 16  # marginals that are worth compiled code
 LARGEST = 1 << 27  # cells of a table that is counted in memory
 
 
@@ -48,7 +51,7 @@ class Records:
                 raise ParameterError(f"need equally long arrays of integer positions, got another kind for {name!r}")
             if len(array) and (int(array.min()) < 0 or int(array.max()) >= declared.size):
                 raise DomainError(f"need positions from 0 to {declared.size - 1} in column {name!r}")
-            arrays.append(array.astype(np.min_scalar_type(declared.size - 1), copy=False))
+            arrays.append(np.ascontiguousarray(array, dtype=np.min_scalar_type(declared.size - 1)))
         self._columns = tuple(arrays)
 
     @classmethod
@@ -116,6 +119,52 @@ class Records:
             index *= size
             index += self.column(name)
         return np.bincount(index, minlength=cells).reshape(shape)
+
+    def marginals(self, sets: Sequence[Sequence[str]]) -> list[npt.NDArray[np.int64]]:
+        """Many marginals together, in compiled code and on all cores.
+
+        Sets with the same columns but the last share the positions of those columns.
+        """
+        import numpy as np
+
+        for names in sets:
+            require(len(set(names)) == len(names), "distinct columns in a marginal", names=list(names))
+        if len(sets) < MANY:
+            return [self.marginal(names) for names in sets]
+        shapes = [tuple(self.domain[name].size for name in names) for names in sets]
+        sizes = [math.prod(shape) for shape in shapes]
+        require(max(sizes) <= LARGEST, f"at most {LARGEST} cells", cells=max(sizes))
+        ends = np.cumsum(sizes)
+        counts = np.zeros(int(ends[-1]), dtype=np.int64)
+        flat = [counts[end - size : end] for end, size in zip(ends.tolist(), sizes, strict=True)]
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for place, names in enumerate(sets):
+            groups.setdefault(tuple(names[:-1]), []).append(place)
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            counting = [
+                pool.submit(self._count, shared, [(tuple(sets[place]), flat[place]) for place in places])
+                for shared, places in groups.items()
+            ]
+        for part in counting:
+            part.result()
+        return [table.reshape(shape) for table, shape in zip(flat, shapes, strict=True)]
+
+    def _count(self, shared: tuple[str, ...], tables: list[tuple[tuple[str, ...], npt.NDArray[np.int64]]]) -> None:
+        """Count the tables of the shared columns and one more each."""
+        import numpy as np
+
+        from discreet.data.record_kernels import count, refine
+
+        base = np.zeros(len(self), dtype=np.int32)
+        for name in shared:
+            finer = np.empty_like(base)
+            refine(base, self.column(name), self.domain[name].size, finer)
+            base = finer
+        for names, table in tables:
+            if names:
+                count(base, self.column(names[-1]), self.domain[names[-1]].size, table)
+            else:
+                table[0] = len(self)
 
     def histogram(self) -> Histogram:
         """Counts of every possible row, where the universe is small enough to list."""

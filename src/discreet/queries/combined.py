@@ -23,14 +23,12 @@ from discreet.errors import ParameterError, require
 from discreet.privacy.neighbours import AddRemove, Neighbours
 from discreet.privacy.number import Number, exact
 from discreet.queries.local import plain
-from discreet.queries.workload import Workload, from_columns, same_domain, swaps
+from discreet.queries.workload import WRITTEN, Workload, from_columns, same_domain, swaps
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from discreet.queries.workload import Countable
-
-WRITTEN = 1 << 22  # entries up to which columns are compared in full
 
 
 class Stacked(Workload):

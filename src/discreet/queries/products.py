@@ -100,7 +100,8 @@ class Products(Workload):
         whole = isinstance(k, int) and not isinstance(k, bool)
         require(whole and 0 <= k <= len(self.domain), "0 <= k <= the number of bits", k=k)
         require(kind in ("parity", "conjunction", "disjunction"), "a kind of product", kind=kind)
-        self.k, self.kind, self.at_most = k, kind, at_most
+        self.kind: Kind = kind
+        self.k, self.at_most = k, at_most
 
     @property
     def degrees(self) -> range:
@@ -202,11 +203,10 @@ class Products(Workload):
         """One set."""
         import numpy as np
 
-        for degree in self.degrees:
-            size = math.comb(len(self.domain), degree)
-            if index < size:
-                break
-            index -= size
+        degree = self.degrees[0]
+        while index >= math.comb(len(self.domain), degree):
+            index -= math.comb(len(self.domain), degree)
+            degree += 1
         names = next(itertools.islice(itertools.combinations(self.domain, degree), index, None))
         if self.kind == "conjunction":
             return Box(self.domain, names, (1,) * degree, (1,) * degree)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 Norm = Literal[1, 2]
 FEW = 8  # queries that are answered one by one
+WRITTEN = 1 << 22  # entries up to which columns are compared in full
 DENSEST = 1 << 26  # entries of a matrix that is written out
 
 
@@ -63,6 +64,11 @@ class Workload:
     @property
     def integral(self) -> bool:
         """Whether all entries are integers, so that all true answers are."""
+        return True
+
+    @property
+    def exact(self) -> bool:
+        """Whether the stated sensitivities are attained, not only upper bounds."""
         return True
 
     @property
@@ -217,13 +223,29 @@ class Rows(Workload):
         """Those of the answers."""
         return self.base.from_marginals(data)[list(self.indices)]
 
+    @property
+    def exact(self) -> bool:
+        """Where the matrix is written out."""
+        return math.prod(self.shape) <= WRITTEN
+
     def squared(self, neighbours: type[Neighbours]) -> Fraction:
-        """From the matrix."""
-        return from_columns(self.matrix(), neighbours, power=2)
+        """From the matrix, or at most that of the whole and of the queries together."""
+        return self._moved(neighbours, power=2)
 
     def absolute(self, neighbours: type[Neighbours]) -> Fraction:
-        """From the matrix."""
-        return from_columns(self.matrix(), neighbours, power=1)
+        """From the matrix, or at most that of the whole and of the queries together."""
+        return self._moved(neighbours, power=1)
+
+    def _moved(self, neighbours: type[Neighbours], *, power: int) -> Fraction:
+        if self.exact:
+            return from_columns(self.matrix(), neighbours, power=power)
+        norms = [part.squared if power == 2 else part.absolute for part in [self.base, *self]]
+        whole, *rows = (norm(neighbours) for norm in norms)
+        return (
+            min(whole, sum(rows, Fraction(0)))
+            if len(set(self.indices)) == len(self.indices)
+            else sum(rows, Fraction(0))
+        )
 
     def row(self, index: int) -> Workload:
         """One query of the whole."""
