@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet import hazmat as hazmat
     from discreet import ledger as ledger
     from discreet import mechanisms as mechanisms
+    from discreet import planning as planning
     from discreet import privacy as privacy
     from discreet import queries as queries
     from discreet import release as release
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from discreet.data import Table as Table
     from discreet.data import Text as Text
     from discreet.data import Timestamp as Timestamp
+    from discreet.planning import plan as plan
     from discreet.privacy import ZCDP as ZCDP
     from discreet.privacy import ApproxDP as ApproxDP
     from discreet.privacy import GaussianDP as GaussianDP
@@ -51,6 +53,7 @@ _PACKAGES = (
     "hazmat",
     "ledger",
     "mechanisms",
+    "planning",
     "privacy",
     "queries",
     "release",
@@ -62,6 +65,7 @@ _NAMES = {
     **dict.fromkeys(("Domain", "Graph", "Table", *_COLUMNS), "discreet.data"),
     **dict.fromkeys(("PureDP", "ApproxDP", "ZCDP", "GaussianDP"), "discreet.privacy"),
     "marginals": "discreet.queries",
+    "plan": "discreet.planning",
 }
 
 

@@ -1,0 +1,139 @@
+"""The mechanisms of the library, as the planner sees them; each is imported when it is first built.
+
+The forecasts of time and memory were fitted to measurements on two ordinary cores (benchmarks/planner.py).
+"""
+
+from __future__ import annotations
+
+import math
+
+from discreet.errors import UnsupportedError
+from discreet.planning.candidate import Build, Candidate, Cost, ReleaseMechanism
+from discreet.privacy.guarantee import Guarantee
+from discreet.queries.marginals import Marginals
+from discreet.queries.ordered import Ranges, Thresholds
+from discreet.queries.workload import Workload
+
+LISTED = 1 << 26  # cells of a universe that a mechanism may list
+ROUNDS = (10, 30, 100)
+
+
+def _independent(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:
+    from discreet.release.independent import IndependentNoise
+
+    return IndependentNoise(workload, budget=budget, n=n)
+
+
+def _factorization(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:
+    from discreet.release.factorization import Factorization
+
+    return Factorization(workload, budget=budget, n=n)
+
+
+def _marginal_release(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:
+    if not isinstance(workload, Marginals):
+        raise UnsupportedError("it releases marginal tables only")
+    from discreet.structured.marginal_release import MarginalRelease
+
+    return MarginalRelease(workload, budget=budget, n=n, objective="max")
+
+
+def _prefix_tree(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:
+    if not isinstance(workload, Thresholds | Ranges):
+        raise UnsupportedError("it releases thresholds and ranges of one column only")
+    from discreet.structured.prefix_tree import PrefixTree
+
+    return PrefixTree(workload, budget=budget, n=n)
+
+
+def _mwem(rounds: int) -> Build:
+    def build(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:
+        _listed(workload)
+        from discreet.release.mwem import MWEM
+
+        return MWEM(workload, budget=budget, n=n, rounds=rounds)
+
+    return build
+
+
+def _projection(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:
+    _listed(workload)
+    from discreet.release.projection import LeastSquaresProjection
+
+    return LeastSquaresProjection(workload, budget=budget, n=n)
+
+
+def _small_database(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:
+    if n is None:
+        raise UnsupportedError("it needs a public n")
+    from discreet.release.small_database import SmallDatabase
+
+    return SmallDatabase(workload, budget=budget, n=n)
+
+
+def _multiplicative_weights(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:
+    if n is None:
+        raise UnsupportedError("it needs a public n")
+    _listed(workload)
+    from discreet.release.online import PrivateMultiplicativeWeights
+
+    pmw = PrivateMultiplicativeWeights(workload.domain, n=n, budget=budget, queries=len(workload))
+    return pmw.release(workload)
+
+
+def _listed(workload: Workload) -> None:
+    if workload.domain.size > LISTED:
+        raise UnsupportedError(f"it lists the universe, which has {workload.domain.size:.3g} cells, over {LISTED}")
+
+
+def _passes(count: float, *, copies: float = 4) -> Cost:  # over the universe
+    return Cost(count, copies)
+
+
+def _per_query(workload: Workload) -> Cost:
+    queries = len(workload)
+    return Cost(1e-3 + 1e-7 * queries, 64 * queries + 16 * min(workload.domain.size, LISTED))
+
+
+def _dense_square(workload: Workload) -> Cost:
+    cells = min(workload.domain.size, 1 << 20)
+    return Cost(1e-3 + 3e-8 * min(cells, 4096) ** 3 / 100, 80.0 * min(cells, 4096) ** 2)
+
+
+def _tables(workload: Workload) -> Cost:
+    queries = len(workload)
+    return Cost(5e-3 + 4e-7 * queries, 200 * queries)
+
+
+def _rounds(rounds: int):  # noqa: ANN202 - a cost
+    def cost(workload: Workload) -> Cost:
+        cells = workload.domain.size
+        return Cost(5e-3 + rounds * (2e-4 + 2e-8 * cells + 2e-8 * len(workload)), 40.0 * cells)
+
+    return cost
+
+
+def _frank_wolfe(workload: Workload) -> Cost:
+    cells, queries = workload.shape[1], workload.shape[0]
+    return Cost(0.01 + 500 * (2e-8 * cells + 2e-8 * queries), 40.0 * cells)
+
+
+def _online(workload: Workload) -> Cost:
+    cells, queries = workload.shape[1], workload.shape[0]
+    return Cost(0.01 + queries * (1e-5 + 2e-9 * cells), 24.0 * cells)
+
+
+def _enumerated(workload: Workload) -> Cost:
+    return Cost(1.0, 1e8) if math.log(workload.domain.size) < 20 else Cost(math.inf, math.inf)
+
+
+BUILTIN: tuple[Candidate, ...] = (
+    Candidate(name="IndependentNoise", build=_independent, cost=_per_query),
+    Candidate(name="Factorization", build=_factorization, cost=_dense_square),
+    Candidate(name="MarginalRelease", build=_marginal_release, cost=_tables),
+    Candidate(name="PrefixTree", build=_prefix_tree, cost=_per_query),
+    *(Candidate(name=f"MWEM, {rounds} rounds", build=_mwem(rounds), cost=_rounds(rounds)) for rounds in ROUNDS),
+    Candidate(name="LeastSquaresProjection", build=_projection, cost=_frank_wolfe),
+    Candidate(name="PrivateMultiplicativeWeights", build=_multiplicative_weights, cost=_online),
+    Candidate(name="SmallDatabase", build=_small_database, cost=_enumerated),
+)

@@ -1,0 +1,68 @@
+"""The floor under every plan: errors that no mechanism of a class can go below (docs/theory/lower_bounds.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from discreet.bounds.packing import packing_error
+from discreet.bounds.unbiased import unbiased_error
+from discreet.errors import UnsupportedError
+from discreet.mechanisms.gaussian_sigma import analytic_sigma
+from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+from discreet.privacy.neighbours import AddRemove, Neighbours
+from discreet.privacy.number import exact
+from discreet.queries.marginals import Marginals
+from discreet.queries.ordered import Ranges, Thresholds
+from discreet.queries.products import Products
+from discreet.queries.workload import Workload, swaps
+from discreet.queries.written import RandomCounting
+from discreet.release.gamma2 import gamma2_lower
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Floor:
+    """A lower bound in counts: on the largest error, or on the largest standard deviation, of a class of mechanisms."""
+
+    who: str  # the mechanisms it binds
+    what: str
+    value: float
+
+
+def floors(workload: Workload, *, budget: Guarantee, n: int, neighbours: type[Neighbours], beta: float) -> list[Floor]:
+    """Every bound that can be computed for this workload.
+
+    >>> from discreet.privacy.neighbours import AddRemove
+    >>> from discreet.queries import thresholds
+    >>> (least,) = floors(thresholds(64), budget=ZCDP(0.1), n=1000, neighbours=AddRemove, beta=0.05)
+    >>> least.who, round(least.value, 1)
+    ('every unbiased mechanism', 4.5)
+    """
+    found = []
+    if isinstance(budget, PureDP):
+        try:
+            least = packing_error(workload, budget=budget, n=n, neighbours=neighbours, beta=beta)
+            found.append(Floor(who="every pure mechanism", what=f"largest error at beta = {beta:g}", value=least))
+        except UnsupportedError:
+            pass
+    try:
+        gamma = gamma2_lower(workload)
+    except UnsupportedError:
+        return found
+    if swaps(neighbours):
+        gamma -= largest_entry(workload)
+    if isinstance(budget, PureDP | ZCDP):
+        value = unbiased_error(gamma, budget=budget)
+        found.append(Floor(who="every unbiased mechanism", what="largest standard deviation", value=value))
+    elif isinstance(budget, ApproxDP) and exact(budget.delta) > 0:
+        sigma = analytic_sigma(epsilon=budget.epsilon, delta=budget.delta, sensitivity=1)
+        found.append(Floor(who="every Gaussian factorization", what="largest standard deviation", value=gamma * sigma))
+    return [floor for floor in found if floor.value > 0]
+
+
+def largest_entry(workload: Workload) -> float:
+    """The largest entry of a workload in absolute value, or an upper bound: the l1 norm of its largest column."""
+    if isinstance(workload, Marginals):
+        return float(max(workload.weights))
+    if isinstance(workload, Thresholds | Ranges | Products | RandomCounting):
+        return 1.0
+    return float(workload.absolute(AddRemove))

@@ -1,0 +1,128 @@
+"""Which mechanism for this workload, n and budget: EXPLAIN for privacy.
+
+`plan` asks every candidate what its error will be, from its theorem or by simulation on made-up rows, and chooses the
+least.  Nothing is read and nothing is spent.  Among mechanisms whose errors do not depend on the data the choice is
+exactly the best, by their own bounds; a simulated one is chosen over it where its expected error is less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from discreet.errors import UnsupportedError, require
+from discreet.planning.candidate import Candidate, ReleaseMechanism, candidates
+from discreet.planning.floor import Floor, floors
+from discreet.planning.predict import Prediction, Question, StandIn, predict, ranked
+from discreet.privacy.guarantee import Guarantee
+from discreet.queries.workload import Workload, swaps
+from discreet.release.noise import relation_for
+
+if TYPE_CHECKING:
+    import altair as alt
+
+Objective = Literal["max", "mean"]
+
+
+def plan(
+    workload: Workload,
+    *,
+    n: int,
+    budget: Guarantee,
+    objective: Objective = "max",
+    beta: float = 0.05,
+    seconds: float = 10.0,
+    among: Sequence[Candidate] | None = None,
+) -> Plan:
+    """Predict the error of every mechanism and choose.
+
+    Without a relation in the budget, n is public and a row may be replaced; `budget=ZCDP(0.1, neighbours=AddRemove)`
+    plans for a private number of rows, of which n is a guess.  `seconds` limits each simulation.
+
+    >>> from discreet.data import Boolean, Domain
+    >>> from discreet.privacy.guarantee import PureDP
+    >>> from discreet.queries import marginals
+    >>> domain = Domain({"a": Boolean(), "b": Boolean(), "c": Boolean()})
+    >>> made = plan(marginals(domain, 1), n=1000, budget=PureDP(1.0), seconds=0)
+    >>> made.chosen.name in {row.name for row in made.rows}
+    True
+    """
+    require(
+        isinstance(workload, Workload), "a Workload, such as marginals(domain, 2)", workload=type(workload).__name__
+    )
+    require(isinstance(n, int) and not isinstance(n, bool) and n >= 1, "an integer n >= 1", n=n)
+    require(objective in ("max", "mean"), "objective 'max' or 'mean'", objective=objective)
+    require(0 < beta < 1, "0 < beta < 1", beta=beta)
+    require(seconds >= 0, "seconds >= 0", seconds=seconds)
+    neighbours = relation_for(budget, n=n)
+    question = Question(
+        workload=workload,
+        budget=budget,
+        n=n,
+        public_n=n if swaps(neighbours) else None,
+        beta=beta,
+        seconds=seconds,
+    )
+    stand_in = StandIn(question)
+    considered = tuple(candidates() if among is None else among)
+    rows = [predict(candidate, question, stand_in) for candidate in considered]
+    usable = ranked([row for row in rows if row.usable], objective)
+    if not usable:
+        reasons = "; ".join(f"{row.name}: {row.reason}" for row in rows)
+        raise UnsupportedError(f"no mechanism applies to this workload and budget ({reasons})")
+    return Plan(
+        question=question,
+        objective=objective,
+        rows=tuple(usable),
+        refused=tuple(row for row in rows if not row.usable),
+        floors=tuple(floors(workload, budget=budget, n=n, neighbours=neighbours, beta=beta)),
+        considered=considered,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class Plan:
+    """What every mechanism would do, the best first, and what nobody can do."""
+
+    question: Question
+    objective: Objective
+    rows: tuple[Prediction, ...]
+    refused: tuple[Prediction, ...]
+    floors: tuple[Floor, ...]
+    considered: tuple[Candidate, ...]
+
+    @property
+    def chosen(self) -> Prediction:
+        """The mechanism with the least predicted error."""
+        return self.rows[0]
+
+    def mechanism(self) -> ReleaseMechanism:
+        """The chosen mechanism, ready to be called on data."""
+        return self.build(self.chosen.name)
+
+    def build(self, name: str) -> ReleaseMechanism:
+        """Any of the mechanisms of the plan."""
+        found = next((one for one in self.considered if one.name == name), None)
+        if found is None or name not in {row.name for row in self.rows}:
+            known = ", ".join(repr(row.name) for row in self.rows)
+            raise UnsupportedError(f"no mechanism {name!r} in this plan; there are {known}")
+        return found.build(self.question.workload, self.question.budget, self.question.public_n)
+
+    def __str__(self) -> str:
+        from discreet.planning.show import text
+
+        return text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from discreet.planning.show import html
+
+        return html(self)
+
+    def plot(self) -> alt.LayerChart | alt.FacetChart:
+        """The predicted errors as bars, with the floor as a line."""
+        from discreet.planning.picture import plot
+
+        return plot(self)

@@ -1,0 +1,176 @@
+"""The error a mechanism will have, before any data is read.
+
+    theorem      the mechanism's errors do not depend on the data: exact variances, and the bound of `accuracy`
+    simulated    they do: the mechanism is run on made-up rows (`Records.random`), drawn from the declaration and n
+    bound        they do, and a simulation would take too long: the bound of its theorem
+
+Three figures, in counts.  `largest`: no query errs by more, but with probability beta (simulated: in none of the runs).
+`expected`: the median of the largest error (theorem: as if the errors were independent and normal, an upper bound).
+`typical`: the root of the mean square over the queries.  A simulation is a forecast for data like the made-up rows,
+not a promise.  It is the same every time: a plan is a function of public facts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from discreet.data.histogram import Histogram
+from discreet.data.records import Records
+from discreet.errors import DiscreetError, UnsupportedError
+from discreet.hazmat.entropy import SeededRandom
+from discreet.planning.candidate import Candidate, Cost, ReleaseMechanism
+from discreet.privacy.guarantee import Guarantee
+from discreet.queries.workload import Workload
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from discreet.queries.workload import Countable
+
+Basis = Literal["theorem", "simulated", "bound"]
+RUNS = 5  # of a simulation
+LISTED = 1 << 26  # cells of a histogram that is made up
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prediction:
+    """One row of a plan: errors in counts; `reason` says why a mechanism is out where `largest` is infinite."""
+
+    name: str
+    largest: float
+    expected: float
+    typical: float
+    basis: Basis
+    cost: Cost
+    reason: str = ""
+
+    @property
+    def usable(self) -> bool:
+        """Whether it applies and something is known of its error."""
+        return math.isfinite(self.largest)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """What a mechanism is judged on; all of it is public."""
+
+    workload: Workload
+    budget: Guarantee
+    n: int
+    public_n: int | None  # what the mechanism is told
+    beta: float
+    seconds: float  # that one simulation may take
+
+
+def predict(candidate: Candidate, question: Question, stand_in: StandIn) -> Prediction:
+    """The error of a candidate, or the reason why it has none."""
+    nothing = Prediction(
+        name=candidate.name,
+        largest=math.inf,
+        expected=math.inf,
+        typical=math.inf,
+        basis="theorem",
+        cost=Cost(math.nan, math.nan),
+    )
+    try:
+        mechanism = candidate.build(question.workload, question.budget, question.public_n)
+        found = replace(nothing, cost=candidate.cost(question.workload))
+        return _predicted(mechanism, found, question, stand_in)
+    except DiscreetError as reason:
+        return replace(nothing, reason=str(reason))
+
+
+def _predicted(mechanism: ReleaseMechanism, found: Prediction, question: Question, stand_in: StandIn) -> Prediction:
+    if hasattr(mechanism, "variances"):
+        spread = mechanism.variances()  # type: ignore[attr-defined]
+        typical = math.sqrt(float(spread.mean()))
+        return replace(
+            found, largest=mechanism.accuracy(question.beta), expected=median_largest(spread), typical=typical
+        )
+    if RUNS * found.cost.seconds <= question.seconds:
+        largest, expected, typical = stand_in.errors(mechanism)
+        return replace(found, largest=largest, expected=expected, typical=typical, basis="simulated")
+    bound = mechanism.accuracy(question.beta)  # refused where there is none
+    return replace(found, largest=bound, expected=bound, typical=bound, basis="bound")
+
+
+def median_largest(variances: npt.NDArray[np.float64]) -> float:
+    """The median of the largest of independent normal errors; by Sidak's inequality no correlation makes it larger.
+
+    >>> import numpy as np
+    >>> round(median_largest(np.ones(1000)), 2)
+    3.39
+    """
+    import numpy as np
+    from scipy.special import ndtr
+
+    spread = np.sqrt(variances[variances > 0])
+    if not len(spread):
+        return 0.0
+    low, high = 0.0, 10.0 * float(spread.max())
+    for _ in range(60):
+        middle = (low + high) / 2
+        inside = np.log1p(-2 * ndtr(-middle / spread))
+        low, high = (low, middle) if float(inside.sum()) >= -math.log(2) else (middle, high)
+    return high
+
+
+def ranked(rows: list[Prediction], objective: Literal["max", "mean"]) -> list[Prediction]:
+    """The best first.
+
+    Data-independent mechanisms are ordered among themselves by their own figures; the others by their expected error.
+    """
+    if objective == "mean":
+        return sorted(rows, key=lambda row: row.typical)
+    fixed = sorted((row for row in rows if row.basis == "theorem"), key=lambda row: row.largest)
+    others = sorted((row for row in rows if row.basis != "theorem"), key=lambda row: row.expected)
+    made: list[Prediction] = []
+    for row in fixed:
+        while others and others[0].expected < row.expected:
+            made.append(others.pop(0))
+        made.append(row)
+    return made + others
+
+
+class StandIn:
+    """Made-up data in place of the private ones, and the true answers on it; made when first needed."""
+
+    __slots__ = ("_data", "_true", "question")
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self._data: Countable | None = None
+        self._true: npt.NDArray[np.float64] | None = None
+
+    def errors(self, mechanism: ReleaseMechanism) -> tuple[float, float, float]:
+        """The largest error in any run, the median of the runs, and the root mean square of all."""
+        import numpy as np
+
+        if self._data is None:
+            self._data = made_up(self.question.workload, self.question.n)
+            self._true = np.asarray(self.question.workload.answer(self._data), dtype=np.float64)
+        assert self._true is not None
+        largest, squares = [], []
+        for run in range(RUNS):
+            error = mechanism(self._data, rng=SeededRandom(run)).answers - self._true
+            largest.append(float(np.abs(error).max()))
+            squares.append(float((error**2).mean()))
+        return max(largest), sorted(largest)[RUNS // 2], math.sqrt(sum(squares) / RUNS)
+
+
+def made_up(workload: Workload, n: int) -> Countable:
+    """n made-up rows of the workload's domain: counted where the universe can be listed."""
+    rows = Records.random(workload.domain, n, seed=0)
+    if workload.domain.size <= LISTED:
+        counted: Histogram = rows.histogram()
+        return counted
+    try:
+        workload.from_marginals(rows)
+    except UnsupportedError:
+        raise UnsupportedError(
+            f"a universe of {workload.domain.size} cells cannot be listed for a simulation"
+        ) from None
+    return rows
