@@ -13,6 +13,9 @@ from itertools import count
 
 import pytest
 
+# Two workers with two threads of linear algebra each wait for one another: small matrices took a hundred times longer.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 
 @pytest.fixture(autouse=True)
 def _noise_of_its_name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
