@@ -162,6 +162,9 @@ class Weighted(Workload):
         """One weighted query."""
         return Weighted(self.base.row(index), self.weight)
 
+    def __str__(self) -> str:
+        return f"{self.weight} x {self.base}"
+
     def to_dict(self) -> dict[str, Any]:
         """The queries and the weight."""
         return {"type": "weighted", "base": self.base.to_dict(), "weight": str(self.weight)}

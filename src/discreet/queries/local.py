@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.data.arrays import Array, like, namespace, total
+from discreet.data.columns import Column
 from discreet.data.domain import Domain
 from discreet.errors import require
 from discreet.privacy.neighbours import Neighbours
@@ -173,6 +174,14 @@ class Box(Local):
         view = self.view(cells)
         view *= math.exp(rate * float(self.value))
 
+    def __str__(self) -> str:
+        conditions = [
+            _condition(self.domain[name], name, low, high)
+            for name, low, high in zip(self.names, self.low, self.high, strict=True)
+        ]
+        times = "" if self.value == 1 else f"{self.value} x "
+        return f"{times}{' AND '.join(text for text in conditions if text) or 'all rows'}"
+
     def to_dict(self) -> dict[str, Any]:
         """The columns and bounds."""
         bounds = {"names": list(self.names), "low": list(self.low), "high": list(self.high)}
@@ -239,6 +248,9 @@ class Junta(Local):
         shape = [size if place % 2 else 1 for place, size in enumerate(blocks.shape)]
         blocks *= like(np.exp(rate * self._table.astype(float)).reshape(shape), cells)
 
+    def __str__(self) -> str:
+        return f"a function of {', '.join(self.names)}" if self.names else "a constant"
+
     def to_dict(self) -> dict[str, Any]:
         """The columns and the table."""
         values = {"names": list(self.names), "table": self._table.reshape(-1).tolist()}
@@ -249,6 +261,19 @@ class Junta(Local):
         exact = self._table.dtype.kind == "i" or self.integral
         wide = self._table.reshape(-1)
         return like(wide, array) if exact or "float" in str(array.dtype) else like(wide, array * 1.0)
+
+
+def _condition(declared: Column, name: str, low: int, high: int) -> str:
+    """What a box asks of one column; nothing where all values are allowed."""
+    first, last = declared.codes
+    values = [None if place > last - first else declared.decode(first + place) for place in (low, high)]
+    if low == high:
+        return f"{name} = {values[0]}" if values[0] is not None else f"{name} IS NULL"
+    if low == 0 and high == declared.size - 1:
+        return ""
+    least = "" if low == 0 else f"{values[0]} <= "
+    most = "" if high == declared.size - 1 else f" <= {values[1]}"
+    return f"{least}{name}{most}"
 
 
 def _spread(query: Local, answers: Array) -> Array:

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     class Countable(Protocol):
         """Rows, a histogram or a model: what can be summed up over all but some columns."""
 
-        domain: Domain
+        @property
+        def domain(self) -> Domain: ...
 
         def marginal(self, names: Sequence[str], /) -> npt.NDArray[Any]: ...
 
@@ -135,6 +136,9 @@ class Workload:
     def row(self, index: int) -> Workload:
         """One query, as a workload of one row."""
         return Rows(self, (index,))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} queries, {self.domain.size} cells)"
 
     def tilt(self, cells: Array, rate: float) -> None:
         """For a workload of one query q: multiply every cell x by exp(rate * q(x)), in place."""

@@ -95,7 +95,9 @@ class Release:
 
         return to_pandas(self, columns, beta=beta)
 
-    def plot(self, columns: Sequence[str] | None = None, *, beta: float = 0.05) -> alt.LayerChart | alt.Chart:
+    def plot(
+        self, columns: Sequence[str] | None = None, *, beta: float = 0.05
+    ) -> alt.LayerChart | alt.FacetChart | alt.Chart:
         """Bars with error bars, or a line with a band where there are many answers."""
         from discreet.release.show import plot
 

@@ -23,7 +23,10 @@ class Model(Protocol):
     Workloads answer themselves on a model as on data: `workload.answer(model)`.
     """
 
-    domain: Domain
+    @property
+    def domain(self) -> Domain:
+        """The columns, with declared values."""
+        ...
 
     @property
     def total(self) -> float:

@@ -1,0 +1,188 @@
+"""A release in one file: numbers in Parquet, everything else in JSON, in a ZIP archive; no code is ever stored.
+
+    release.json      workload, guarantee, the form of the errors, the kind of model
+    answers.parquet   one row per query: the answer, and its sub-Gaussian parameter where there is one
+    model.parquet     one row per table of the model: its numbers
+
+Numbers of promises are exact, as text.  The same release is always the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import DomainError, ParameterError, UnsupportedError
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.laplace import Laplace
+from discreet.privacy import event as events
+from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+from discreet.privacy.neighbours import RELATIONS
+from discreet.privacy.number import exact, tidy
+from discreet.queries.stored import from_dict
+from discreet.release.errors import Bounded, Errors, Independent, SubGaussian, Unproven
+from discreet.release.models.stored import describe, rebuild
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from discreet.release.release import Release
+
+FORM = 1  # of the file
+_PROMISES = {kind.__name__: kind for kind in (PureDP, ApproxDP, ZCDP)}
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def to_bytes(release: Release) -> bytes:
+    """The whole file."""
+    errors, spread = _errors(release.errors)
+    columns = {"answer": release.answers} | ({} if spread is None else {"sd": spread})
+    about: dict[str, Any] = {
+        "form": FORM,
+        "workload": release.workload.to_dict(),
+        "guarantee": guarantee_to_dict(release.guarantee),
+        "errors": errors,
+    }
+    parts = {"answers.parquet": _parquet({name: list_of(values) for name, values in columns.items()})}
+    if release.model is not None:
+        about["model"], tables = describe(release.model)
+        parts["model.parquet"] = _parquet({"numbers": [list_of(table) for table in tables]})
+    parts["release.json"] = json.dumps(about, indent=1).encode()
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, data in sorted(parts.items()):
+            archive.writestr(zipfile.ZipInfo(name, date_time=_EPOCH), data)
+    return made.getvalue()
+
+
+def from_bytes(data: bytes) -> Release:
+    """Read back what `to_bytes` wrote; anything else is refused."""
+    import numpy as np
+
+    from discreet.release.release import Release
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            about = json.loads(archive.read("release.json"))
+            answers = _read(archive.read("answers.parquet"))
+            tables = _read(archive.read("model.parquet")) if about.get("model") else {}
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+        raise ParameterError(f"this is not a stored release: {type(error).__name__}") from None
+    if about.get("form") != FORM:
+        raise UnsupportedError(f"a release of form {about.get('form')!r}; this version reads form {FORM}")
+    workload = from_dict(about["workload"])
+    found = np.asarray(answers["answer"], dtype=np.float64)
+    if len(found) != len(workload):
+        raise DomainError(f"the file has {len(found)} answers to {len(workload)} queries")
+    spread = answers.get("sd")
+    model = None
+    if about.get("model"):
+        model = rebuild(about["model"], [np.asarray(row, dtype=np.float64) for row in tables["numbers"]])
+    return Release(
+        workload=workload,
+        answers=found,
+        guarantee=guarantee_from_dict(about["guarantee"]),
+        errors=_read_errors(about["errors"], None if spread is None else np.asarray(spread, dtype=np.float64)),
+        model=model,
+    )
+
+
+def save(release: Release, path: str | Path) -> Path:
+    """Write the file and return where it is."""
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(to_bytes(release))
+    return file
+
+
+def load(path: str | Path) -> Release:
+    """Read the file."""
+    return from_bytes(Path(path).read_bytes())
+
+
+def guarantee_to_dict(promise: Guarantee) -> dict[str, str | None]:
+    """A promise as text, exactly.
+
+    >>> guarantee_to_dict(ZCDP(0.1))
+    {'kind': 'ZCDP', 'rho': '1/10', 'neighbours': None}
+    """
+    kind = type(promise).__name__
+    if kind not in _PROMISES:
+        raise UnsupportedError(f"a promise of kind {kind} is not stored")
+    numbers = {f.name: str(exact(getattr(promise, f.name))) for f in fields(promise) if f.name != "neighbours"}  # type: ignore[arg-type]
+    return {"kind": kind, **numbers, "neighbours": promise.neighbours.__name__ if promise.neighbours else None}
+
+
+def guarantee_from_dict(stored: dict[str, Any]) -> Guarantee:
+    """Read back what `guarantee_to_dict` wrote.
+
+    >>> guarantee_from_dict(guarantee_to_dict(ApproxDP(1, 1e-6)))
+    ApproxDP(epsilon=1.0, delta=1e-06)
+    """
+    rest = dict(stored)
+    kind, relation = _PROMISES.get(str(rest.pop("kind", None))), rest.pop("neighbours", None)
+    if kind is None or (relation is not None and relation not in RELATIONS):
+        raise ParameterError(f"need a promise among {', '.join(_PROMISES)} with a known relation")
+    numbers = {name: tidy(exact(value)) for name, value in rest.items()}
+    return kind(**numbers, neighbours=None if relation is None else RELATIONS[relation])
+
+
+def _errors(errors: Errors) -> tuple[dict[str, Any], npt.NDArray[np.float64] | None]:
+    match errors:
+        case Independent():
+            return {"kind": "independent", "noise": errors.noise.event().to_dict(), "size": errors.size} | (
+                {"unit": errors.unit}
+            ), None
+        case SubGaussian():
+            return {"kind": "sub_gaussian"}, errors.sd
+        case Bounded():
+            return {"kind": "bounded", "alpha": errors.alpha, "beta": errors.beta, "size": errors.size}, None
+        case Unproven():
+            return {"kind": "unproven", "reason": errors.reason}, None
+        case _:
+            raise UnsupportedError(f"errors of kind {type(errors).__name__} are not stored")
+
+
+def _read_errors(stored: dict[str, Any], spread: npt.NDArray[np.float64] | None) -> Errors:
+    match stored:
+        case {"kind": "independent", "noise": noise, "size": size, "unit": unit}:
+            found = events.from_dict(noise)
+            if isinstance(found, events.LaplaceEvent):
+                return Independent(Laplace.with_scale(found.scale, sensitivity=found.sensitivity), size, unit)
+            if isinstance(found, events.GaussianEvent):
+                return Independent(Gaussian.with_sigma(found.sigma, sensitivity=found.sensitivity), size, unit)
+        case {"kind": "sub_gaussian"} if spread is not None:
+            return SubGaussian(spread)
+        case {"kind": "bounded", "alpha": alpha, "beta": beta, "size": size}:
+            return Bounded(alpha, beta, size)
+        case {"kind": "unproven", "reason": reason}:
+            return Unproven(reason)
+    raise ParameterError("this is not a stored release: its errors are of no known form")
+
+
+def list_of(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Flat doubles on this machine."""
+    import numpy as np
+
+    return np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
+
+
+def _parquet(columns: dict[str, Any]) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    made = io.BytesIO()
+    pq.write_table(pa.table(columns), made)
+    return made.getvalue()
+
+
+def _read(data: bytes) -> dict[str, Any]:
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(io.BytesIO(data))
+    return {name: table.column(name).to_numpy() for name in table.column_names}
