@@ -1,5 +1,6 @@
 """Workloads with structure: medians, quantiles, graphs."""
 
+from discreet.structured.continual import ContinualCounter as ContinualCounter
 from discreet.structured.degrees import DegreeHistogram as DegreeHistogram
 from discreet.structured.degrees import DegreeSequence as DegreeSequence
 from discreet.structured.degrees import EdgeCount as EdgeCount
