@@ -38,56 +38,6 @@ if TYPE_CHECKING:
 MOST = 1 << 26  # pairs of a table and a set of columns within it
 
 
-def helmert(counts: npt.NDArray[np.int64], axis: int) -> npt.NDArray[np.int64]:
-    """h_j x along an axis, j = 1 .. k - 1: the sum of the first j entries less j times the next, exactly.
-
-    >>> import numpy as np
-    >>> helmert(np.array([5, 3, 1]), 0).tolist()
-    [2, 6]
-    """
-    import numpy as np
-
-    moved = np.moveaxis(counts, axis, -1)
-    sums = np.cumsum(moved, axis=-1)[..., :-1]
-    return np.moveaxis(sums - moved[..., 1:] * np.arange(1, moved.shape[-1]), -1, axis)
-
-
-def synthesis(k: int) -> Floats:
-    """The inverse of (1; h_1; ...; h_(k-1)): columns 1 / k and h_j / (j (j + 1)).
-
-    >>> synthesis(2).tolist()
-    [[0.5, 0.5], [0.5, -0.5]]
-    """
-    import numpy as np
-
-    j = np.arange(1, k)
-    rows = np.where(np.arange(k)[:, None] < j, 1.0, np.where(np.arange(k)[:, None] == j, -j, 0.0)) / (j * (j + 1))
-    return np.concatenate([np.full((k, 1), 1 / k), rows], axis=1)
-
-
-def analysis(k: int) -> Floats:
-    """(1; h_1; ...; h_(k-1)): what `synthesis` undoes."""
-    import numpy as np
-
-    j = np.arange(k)[:, None]
-    rows = np.where(np.arange(k) < j, 1.0, np.where(np.arange(k) == j, -j, 0.0))
-    rows[0] = 1.0
-    return rows
-
-
-def along(matrix: Floats, batch: Floats, axis: int) -> Floats:
-    """A matrix applied along an axis of a batch of tables; the batch is axis 0."""
-    import numpy as np
-
-    shape = batch.shape
-    split = batch.reshape(math.prod(shape[:axis]), shape[axis], -1)
-    if split.shape[2] == 1:
-        made = split[:, :, 0] @ matrix.T
-    else:
-        made = np.matmul(matrix, split)
-    return made.reshape(*shape[:axis], matrix.shape[0], *shape[axis + 1 :])
-
-
 def inverse_norms(shape: tuple[int, ...]) -> Floats:
     """1 / sqrt(N_c) for all c, shaped.
 
@@ -96,7 +46,7 @@ def inverse_norms(shape: tuple[int, ...]) -> Floats:
     """
     import numpy as np
 
-    out = np.ones((1,) * 0)
+    out = np.ones(())
     for k in shape:
         j = np.arange(1.0, k)
         out = np.multiply.outer(out, 1 / np.sqrt(j * (j + 1)))
@@ -130,6 +80,8 @@ class Tables:
 
     shape: tuple[int, ...]
     numbers: Places  # (tables,)
+    starts: Places  # (tables,): where the answers of each start
+    weights: Floats  # (tables,): what the answers of each are multiplied by
     columns: Places  # (tables, columns)
     parts: Places  # (2^columns, tables): bit i of the first index says whether column i is in the residual
 
@@ -213,10 +165,12 @@ def residuals_of(workload: Marginals) -> Residuals:
     shares = np.concatenate([np.full(b.count, math.prod(1 - 1 / k for k in b.shape)) for b in blocks])
     cells = np.concatenate([np.full(b.count, float(math.prod(b.shape))) for b in blocks])
     starts = np.concatenate([b.start + math.prod(b.inner) * np.arange(b.count) for b in blocks])
-    tables = []
+    tables, ends = [], np.cumsum(workload.sizes)
+    weights = np.array([float(weight) for weight in workload.weights])
     for shape, found in kinds.items():
         parts = np.stack([order_of[np.searchsorted(keys, key)] for key in keyed[shape]])
-        tables.append(Tables(shape, np.array(found), members[shape], parts))
+        starts_of = ends[found] - math.prod(shape)
+        tables.append(Tables(shape, np.array(found), starts_of, weights[found], members[shape], parts))
     table_cells = np.array([float(math.prod(sizes[group].tolist())) for group in places])
     return Residuals(tuple(blocks), tuple(tables), shares, cells, starts, table_cells)
 

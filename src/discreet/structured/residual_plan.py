@@ -136,7 +136,9 @@ def _least_exactly(residuals: Residuals, precision: Floats, columns: list[int]) 
     import numpy as np
 
     place = {column: i for i, column in enumerate(columns)}
-    sizes = {int(c): k for block in residuals.blocks for row in block.columns for c, k in zip(row, block.shape, strict=True)}
+    sizes = {
+        int(c): k for block in residuals.blocks for row in block.columns for c, k in zip(row, block.shape, strict=True)
+    }
     values = np.zeros(1 << len(columns))
     for block in residuals.blocks:
         masks = [sum(1 << place[int(c)] for c in row) for row in block.columns]
@@ -155,7 +157,9 @@ def _least_by_kind(residuals: Residuals, precision: Floats) -> float | None:
     """
     import numpy as np
 
-    sizes = {int(c): k for block in residuals.blocks for row in block.columns for c, k in zip(row, block.shape, strict=True)}
+    sizes = {
+        int(c): k for block in residuals.blocks for row in block.columns for c, k in zip(row, block.shape, strict=True)
+    }
     kinds = sorted(set(sizes.values()))
     many = [sum(1 for k in sizes.values() if k == kind) for kind in kinds]
     if math.prod(count + 1 for count in many) > PATTERNS:
@@ -166,7 +170,9 @@ def _least_by_kind(residuals: Residuals, precision: Floats) -> float | None:
         top = float(precision[block.first : block.first + block.count].max())
         largest[kind] = max(top, largest.get(kind, 0.0))
     width = max(max(kind) for kind in largest) + 1
-    symmetric = [[_elementary(k, count, a, width) for a in range(count + 1)] for k, count in zip(kinds, many, strict=True)]
+    symmetric = [
+        [_elementary(k, count, a, width) for a in range(count + 1)] for k, count in zip(kinds, many, strict=True)
+    ]
     whole = [_elementary(k, count, 0, width) for k, count in zip(kinds, many, strict=True)]
 
     def value(parts: tuple[npt.NDArray[np.float64], ...]) -> float:
