@@ -1,0 +1,284 @@
+"""MWEM: ask the question that the estimate answers worst, measure it, mend the estimate, repeat.
+
+Theorem (Hardt, Ligett, McSherry 2012; with tables, zCDP and most entropy: McKenna, Sheldon, Miklau 2019 and others).
+Let every score move by at most D between neighbours.  T rounds, each a choice by the exponential mechanism and a
+measurement with noise calibrated to the budget of that part, keep the sum of the parts:
+
+    PureDP(epsilon)   T times epsilon / (2 T) for the choice and as much for the noise
+    ZCDP(rho)         T times epsilon_t^2 / 8 = rho / (2 T) for the choice and rho / (2 T) for the noise,
+
+less a share of 1/20 for the number of rows where it is not public.  A marginal table is measured whole, at the price of
+one of its cells when rows come and go, and of two when they are replaced.
+
+Theorem (`estimate="average"`).  On n rows, n public, let queries have values in an interval of length w.  With the update
+h <- h exp(4 q (m - q(h)) / (n w^2)), the average of the T estimates is off by more than
+
+    n w sqrt(ln|X| / (2 T)) + (largest of T noises, at beta / 2) + (loss of a choice, at beta / (2 T)) + 1
+
+on some query with probability at most beta: 2 sqrt(2) times less than printed in 2012, for the first term.
+Proof: docs/theory/mwem.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import discreet.release.errors as error_forms
+from discreet.composition.filter import largest_rho
+from discreet.errors import UnsupportedError, require
+from discreet.hazmat.entropy import RandomSource
+from discreet.mechanisms.exponential import Exponential
+from discreet.privacy.enclosure import root_bounds
+from discreet.privacy.event import ComposedEvent, Event, RepeatedEvent
+from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+from discreet.privacy.neighbours import AddRemove, Neighbours, Replace
+from discreet.privacy.number import down, exact
+from discreet.queries.marginals import Marginals
+from discreet.queries.workload import Workload, same_domain
+from discreet.release.counted import counted
+from discreet.release.mwem_average import average
+from discreet.release.mwem_fit import Fit
+from discreet.release.mwem_universe import universe_for
+from discreet.release.noise import Noise, noise_for, relation_for, variance
+from discreet.release.release import Release
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Vector = npt.NDArray[np.float64]
+
+TOTAL_SHARE = Fraction(1, 20)  # of the budget, for the number of rows where it is private
+POLISH = 20  # evaluations after the last round
+
+
+@dataclass(frozen=True, repr=False)
+class MWEM:
+    """Multiplicative weights with the exponential mechanism, over a universe whose cells can be listed.
+
+    Without `n` one row may be added or removed, and a twentieth of the budget buys the number of rows; with a public
+    `n` one row may be replaced.  Workloads of marginals are chosen and measured table by table, others query by query.
+
+    `estimate="entropy"` keeps the distribution of most entropy among those that agree with all measurements so far
+    (`steps` evaluations a round); nothing is proven of its error, which is the smaller one in practice.
+    "average" is the mechanism of the theorem: one update a round, and the average of all estimates.
+
+    >>> from discreet.data.columns import Boolean
+    >>> from discreet.data.domain import Domain
+    >>> from discreet.data.histogram import Histogram
+    >>> from discreet.queries.marginals import marginals
+    >>> domain = Domain({f"b{i}": Boolean() for i in range(6)})
+    >>> mwem = MWEM(marginals(domain, 2), n=5000, budget=ZCDP(0.1), rounds=8)
+    >>> release = mwem(Histogram.random(domain, n=5000, seed=1))
+    >>> release.answers.shape, round(release.model.total), release.privacy().neighbours.__name__
+    ((60,), 5000, 'Replace')
+    """
+
+    workload: Workload
+    budget: Guarantee = field(kw_only=True)
+    rounds: int = field(default=30, kw_only=True)
+    n: int | None = field(default=None, kw_only=True)
+    estimate: Literal["entropy", "average"] = field(default="entropy", kw_only=True)
+    steps: int = field(default=2, kw_only=True)
+    device: str | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in ("rounds", "steps"):
+            given = getattr(self, name)
+            whole = isinstance(given, int) and not isinstance(given, bool)
+            require(whole and given >= 1, f"an integer {name} >= 1", **{name: given})
+        require(self.estimate in ("entropy", "average"), "estimate entropy or average", estimate=self.estimate)
+        if not self.tables and not self.workload.integral:
+            raise UnsupportedError("MWEM needs queries with integer entries; scale the answers afterwards")
+        self.choice, self.noise  # noqa: B018 - refuse a bad budget now
+
+    @property
+    def neighbours(self) -> type[Neighbours]:
+        """Whose presence or value is hidden."""
+        return relation_for(self.budget, n=self.n)
+
+    @property
+    def tables(self) -> bool:
+        """Whether whole marginal tables are chosen and measured, not single queries."""
+        return isinstance(self.workload, Marginals) and self.estimate == "entropy"
+
+    @cached_property
+    def queries(self) -> Workload:
+        """What is asked of the data: the workload, its tables without their weights."""
+        if isinstance(self.workload, Marginals) and self.workload.weighted:
+            return Marginals(self.workload.domain, self.workload.sets)
+        return self.workload
+
+    @cached_property
+    def _spent(self) -> PureDP | ZCDP:
+        """The whole budget as what rounds are paid in."""
+        match self.budget:
+            case PureDP():
+                return PureDP(self.budget.epsilon)
+            case ZCDP():
+                return ZCDP(self.budget.rho)
+            case ApproxDP():
+                epsilon, delta = exact(self.budget.epsilon), exact(self.budget.delta)
+                return PureDP(epsilon) if delta == 0 else ZCDP(largest_rho(epsilon, delta))
+        raise UnsupportedError(f"a release is paid in PureDP, ApproxDP or ZCDP, got {type(self.budget).__name__}")
+
+    def _part(self, share: Fraction) -> PureDP | ZCDP:
+        spent = self._spent
+        if isinstance(spent, PureDP):
+            require(exact(spent.epsilon) > 0, "epsilon > 0", epsilon=spent.epsilon)
+            return PureDP(exact(spent.epsilon) * share)
+        require(exact(spent.rho) > 0, "rho > 0", rho=spent.rho)
+        return ZCDP(exact(spent.rho) * share)
+
+    @property
+    def _share(self) -> Fraction:
+        """Of the budget, for the choice of one round, and as much for its measurement."""
+        return (1 - (TOTAL_SHARE if self.n is None else 0)) / (2 * self.rounds)
+
+    @cached_property
+    def sensitivity(self) -> int:
+        """How far one score moves: an l1 distance of tables, or a query."""
+        if isinstance(self.queries, Marginals):
+            return 2 if self.tables and self.neighbours is Replace else 1
+        return max(1, *(math.ceil(query.absolute(self.neighbours)) for query in self.queries))
+
+    @cached_property
+    def choice(self) -> Exponential:
+        """The selection of every round."""
+        part = self._part(self._share)
+        epsilon = part.epsilon if isinstance(part, PureDP) else down(root_bounds(8 * exact(part.rho))[0])
+        return Exponential(epsilon=epsilon, sensitivity=self.sensitivity)
+
+    @cached_property
+    def noise(self) -> Noise:
+        """The noise of every measurement."""
+        moved = self.sensitivity
+        square = moved if self.tables else moved * moved  # two cells by one each, or one query by all
+        return noise_for(self._part(self._share), absolute=moved, square=square, size=1)
+
+    @cached_property
+    def count(self) -> Noise | None:
+        """The noise of the number of rows, where it is not public."""
+        return noise_for(self._part(TOTAL_SHARE), absolute=1, square=1, size=1) if self.n is None else None
+
+    def __call__(self, data: object, *, rng: RandomSource | None = None) -> Release:
+        """An estimate of the data, a histogram, encoded rows or a frame, and the answers on it."""
+        private = counted(data, self.workload.domain)
+        same_domain(self.workload.domain, private.domain)
+        n = self.n if self.count is None else self._rows(private, rng)
+        assert n is not None
+        answers, model = average(self, private, n, rng) if self.estimate == "average" else self._fitted(private, n, rng)
+        if isinstance(self.workload, Marginals) and self.workload.weighted:
+            answers = answers * self._weights
+        return Release(
+            workload=self.workload, answers=answers, guarantee=self.privacy(), errors=self.errors(), model=model
+        )
+
+    def _rows(self, private: object, rng: RandomSource | None) -> int:
+        from discreet.data.histogram import Histogram
+
+        assert self.count is not None
+        true = round(private.n) if isinstance(private, Histogram) else len(private)  # type: ignore[arg-type]
+        return max(1, int(self.count(true, rng=rng)))
+
+    def _fitted(self, private, n: int, rng: RandomSource | None):  # noqa: ANN001, ANN202
+        import numpy as np
+
+        universe = universe_for(self.queries, device=self.device)
+        true = universe.truth(private)
+        fit = Fit(universe, n, np.zeros(universe.count))
+        for _ in range(self.rounds):
+            off = np.abs(true - np.rint(n * universe.answers(fit.means)).astype(np.int64))
+            chosen = self.choice(self._scores(off), rng=rng)
+            where = self._places(chosen)
+            noisy = np.asarray(self.noise(true[where], rng=rng))
+            places, values, larger = universe.measurement(chosen, noisy)
+            fit.measured(places, values, variance=larger * max(variance(self.noise), 1e-9))
+            fit.improve(self.steps)
+        fit.improve(POLISH)
+        return universe.finish(fit.theta, n)
+
+    def _scores(self, off: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """How wrong the estimate is on each table beyond what noise would be, weighted; or on each query."""
+        import numpy as np
+
+        if not self.tables:
+            return off
+        assert isinstance(self.workload, Marginals)
+        sizes, starts = self._sizes
+        wrong = np.add.reduceat(off, starts) - np.rint(sizes * self._mean_noise).astype(np.int64)
+        if not self.workload.weighted:
+            return wrong
+        most = max(self.workload.weights)
+        parts = [weight / most for weight in self.workload.weights]  # at most 1, so that scores move no more
+        return np.array([int(w) * p.numerator // p.denominator for w, p in zip(wrong, parts, strict=True)])
+
+    @property
+    def _mean_noise(self) -> float:
+        """E|noise|, to compare tables of unlike sizes."""
+        return math.sqrt(variance(self.noise) * (0.5 if isinstance(self._spent, PureDP) else 2 / math.pi))
+
+    def _places(self, chosen: int) -> slice:
+        if not self.tables:
+            return slice(chosen, chosen + 1)
+        sizes, starts = self._sizes
+        return slice(int(starts[chosen]), int(starts[chosen] + sizes[chosen]))
+
+    @cached_property
+    def _sizes(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """How many cells the tables have, and where each begins."""
+        import numpy as np
+
+        assert isinstance(self.workload, Marginals)
+        sizes = np.array(self.workload.sizes)
+        return sizes, np.cumsum(sizes) - sizes
+
+    @property
+    def _weights(self) -> Vector:
+        import numpy as np
+
+        assert isinstance(self.workload, Marginals)
+        return np.repeat([float(weight) for weight in self.workload.weights], self.workload.sizes)
+
+    @property
+    def width(self) -> int:
+        """The longest interval that the values of one query need."""
+        if isinstance(self.queries, Marginals):
+            return 1
+        return max(1, *(math.ceil(query.absolute(Replace)) for query in self.queries))
+
+    def errors(self) -> error_forms.Errors:
+        """The bound of the theorem at 5 %, for averages; nothing is proven of the other estimate."""
+        try:
+            return error_forms.Bounded(self.accuracy(0.05), 0.05, len(self.workload))
+        except UnsupportedError as refused:
+            return error_forms.Unproven(str(refused))
+
+    def privacy(self) -> Guarantee:
+        """The budget, for the relation served."""
+        return replace(self.budget, neighbours=self.neighbours)  # type: ignore[type-var]
+
+    def accuracy(self, beta: float = 0.05) -> float:
+        """alpha such that no answer is off by more, on any n rows, but with probability beta."""
+        require(0 < beta < 1, "0 < beta < 1", beta=beta)
+        if self.estimate == "entropy":
+            raise UnsupportedError('the error of MWEM depends on the data; estimate="average" has a worst-case bound')
+        if self.n is None:
+            raise UnsupportedError("the bound on the error of MWEM needs a public n")
+        drift = self.n * self.width * math.sqrt(math.log(self.workload.domain.size) / (2 * self.rounds))
+        noise = self.noise.accuracy(beta / 2, size=self.rounds)
+        choice = self.choice.accuracy(beta / (2 * self.rounds), size=len(self.workload))
+        weight = float(max(self.workload.weights)) if isinstance(self.workload, Marginals) else 1.0
+        return weight * (drift + noise + choice + 1)
+
+    def event(self) -> Event:
+        """What ran: the choices, the measurements, and the number of rows where it was bought."""
+        rounds = [RepeatedEvent(event=part.event(), count=self.rounds) for part in (self.choice, self.noise)]
+        return ComposedEvent(events=(*([self.count.event()] if self.count else []), *rounds))
+
+    def __repr__(self) -> str:
+        return f"MWEM({len(self.workload)} queries, {self.budget!r}, rounds={self.rounds})"
