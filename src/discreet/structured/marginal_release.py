@@ -1,15 +1,16 @@
 """The optimal Gaussian release of marginal tables, on any mixed domain, without listing the universe.
 
-The residuals of the tables (discreet.structured.residual) are measured, each once, in integer coordinates h_c x.  Let sigma_A^2 be
-the noise of the plan for a sensitivity of 1, T an integer, and m_c = floor(T / (sigma_A sqrt(N_c))).
+The residuals of the tables (discreet.structured.residual) are measured, each once, in integer coordinates h_c x.
+Let sigma_A^2 be the noise of the plan for a sensitivity of 1, T an integer, and m_c = floor(T / (sigma_A sqrt(N_c))).
 
 Theorem.  The integers m_c h_c x, over all residuals and coordinates, move by at most T in l2 when a row is added or
-removed, and by at most T times the root of `replaced` when a row changes.  So independent discrete Gaussian noise Z_c of one variance,
-calibrated to that, keeps the budget: the price of the continuous optimum, exactly.  What is released, h_c x + Z_c / m_c,
-has the variance sigma_A^2 N_c of the plan up to rounding of m_c, and all tables rebuilt from it agree on every
-table they share.  Proof: docs/theory/marginal_release.md.
+removed, and by at most T times the root of `replaced` when a row changes.  So independent discrete Gaussian noise
+Z_c of one variance, calibrated to that, keeps the budget at the price of the continuous optimum.  What is released,
+h_c x + Z_c / m_c, has the variance of the plan up to the rounding of m_c, and the tables rebuilt from it
+agree wherever they share columns.  Proof: docs/theory/marginal_release.md.
 
-The answers are then made non-negative (discreet.structured.consistency), which costs nothing; `unbiased` keeps the others.
+The answers are then made non-negative (discreet.structured.consistency), which costs nothing; the release keeps
+the others as `unbiased`, and `variances`, `errors` and `accuracy` of the mechanism are about these.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ have the square j (j + 1) (Helmert 1876).  The residual of A is the same as the 
 
     h_c x = (h_c1 tensor ... tensor h_ct) (table of A),      c in the product of the 1 .. k_i - 1.
 
-Theorem.  With N_c the product of the c_i (c_i + 1), a row x has sum over c of h_c(x)^2 / N_c = p_A, the product of 1 - 1 / k_i,
-whatever its values.  If h_c x is measured with independent errors of variance sigma_A^2 N_c, every cell of the table
-of B, rebuilt from the residuals, has the variance
+Theorem.  Let N_c be the product of the c_i (c_i + 1) and p_A that of the 1 - 1 / k_i.  The sum over c of h_c(x)^2 / N_c
+is p_A for every row x.  If h_c x is measured with independent errors of variance sigma_A^2 N_c, every cell of the
+table of B, rebuilt from the residuals, has the variance
 
     sum over A within B of sigma_A^2 p_A / (product of k_i over B - A)^2.
 

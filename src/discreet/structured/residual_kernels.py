@@ -19,7 +19,7 @@ WIDE = 1 << 18  # cells that are worth a second thread
 
 @compiled([numba.void(kind[:, ::1], SIZES) for kind in (numba.int64, numba.float64)])
 def analyse(tables, sizes):
-    """Along every axis of each table, in place: (sum of all; h_1 x; h_2 x; ...), h_j x = (sum of the first j) - j x_j."""
+    """Along every axis of each table, in place: the sum of all, then h_j x = (sum of the first j) - j x_j."""
     for table in range(tables.shape[0]):
         after = tables.shape[1]
         before = 1

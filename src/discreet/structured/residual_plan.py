@@ -1,16 +1,17 @@
 """How much noise on each residual: the least weighted sum of variances, or the least largest variance.
 
-Let sigma_A be the noise of residual A for a sensitivity of 1 (discreet.structured.residual), p_A its share and v_A what a
-unit of sigma_A^2 adds to the objective.  A row that is added or removed moves the measurements, in units of
-their noise, by the root of sum p_A / sigma_A^2, which is kept at 1.
+Let sigma_A be the noise of residual A for a sensitivity of 1 (discreet.structured.residual), p_A its share and v_A
+what a unit of sigma_A^2 adds to the objective.  A row that is added or removed moves the measurements, in units
+of their noise, by the root of sum p_A / sigma_A^2, which is kept at 1.
 
 Theorem (Xiao, He, Zhang, Kifer 2023; Cauchy, Schwarz).  Under that constraint
 
     sum v_A sigma_A^2 >= F^2,    F = sum over A of sqrt(p_A v_A),
 
-with equality exactly for sigma_A^2 = F sqrt(p_A / v_A).  The least largest variance over tables is the largest F^2 over all ways
-to share a weight of 1 among them (minimax); F is concave there, and multiplying each share by the square of its table's
-variance and normalising never lowers F.  Any shares give the bracket  F^2 <= optimum <= largest variance at their noise.
+with equality exactly for sigma_A^2 = F sqrt(p_A / v_A).  The least largest variance over tables is the largest F^2
+over all ways to share a weight of 1 among them (minimax); F is concave there, and multiplying each share by the
+square of its table's variance and normalising never lowers it.  Any shares give a bracket: F^2 is at most the
+optimum, and the largest variance at their noise is at least that.
 
 Theorem (Replace).  A row that changes, and keeps its values in the columns E, moves them by the root of
 
@@ -155,8 +156,6 @@ def _least_by_kind(residuals: Residuals, precision: Floats) -> float | None:
 
     Every term p_A - prod is at least 0, so each A may be given the largest precision of its kind, present or not.
     """
-    import numpy as np
-
     sizes = {
         int(c): k for block in residuals.blocks for row in block.columns for c, k in zip(row, block.shape, strict=True)
     }

@@ -71,6 +71,7 @@ def _tasks(residuals: Residuals) -> Iterator[tuple[Tables, Places, list[tuple[in
 
 
 def pieces(rows: Places, cells: int) -> Iterator[Places]:
+    """The rows in parts that are worked on at a time."""
     step = max(1, CELLS // cells)
     return (rows[start : start + step] for start in range(0, len(rows), step))
 
