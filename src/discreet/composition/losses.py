@@ -9,7 +9,7 @@ neighbours; dominating pairs compose (Zhu, Dong, Wang 2022).  The pairs used her
     discrete Laplace         the shift by `sensitivity` of one coordinate: noise with a
                              log-concave law loses most when all of the l1 change falls there
     discrete Gaussian        the shift by 1 if sensitivity^2 < 2, else a normal pair whose
-                             variance is smaller by `SMOOTHING`, with a proven correction
+                             variance is smaller by about `SMOOTHING`, with a proven correction
     mu-GDP                   the normal pair N(mu, 1), N(0, 1)
     exponential mechanism    Pr_P[L > x] = (e^epsilon - e^((epsilon + x)/2)) / (e^epsilon - 1)
     Poisson sample           (1 - rate) Q + rate P against Q, and P against (1 - rate) P + rate Q
@@ -158,13 +158,14 @@ def _gaussian(leaf: GaussianEvent) -> tuple[Atoms | Smooth, float, float]:
         return _zero(), 0.0, 0.0
     if square == 1 and sigma <= WIDEST / (4 * REACH):
         return _discrete_gaussian(sigma), 0.0, 0.0
-    if sigma**2 <= 2 * SMOOTHING:
+    smoothing = SMOOTHING + max(0.0, math.log(square) - 7) / (2 * math.pi**2)  # square x ripple stays below 1e-13
+    if sigma**2 <= 2 * smoothing:
         raise UnsupportedError(
             "no tight bound is known for so small a sigma and a sensitivity above 1; use concentrated"
         )
-    ripple = 2.1 * math.exp(-2 * math.pi**2 * SMOOTHING)  # of a Gaussian summed over the integers
+    ripple = 2.1 * math.exp(-2 * math.pi**2 * smoothing)  # of a Gaussian summed over the integers
     correction = square * 2.1 * ripple
-    mu = math.sqrt(square / (sigma**2 - SMOOTHING)) * (1 + 1e-15)
+    mu = math.sqrt(square / (sigma**2 - smoothing)) * (1 + 1e-15)
     return _normal(mu), correction, -math.expm1(-correction)
 
 
