@@ -2,4 +2,9 @@
 
 from discreet.release.independent import IndependentNoise as IndependentNoise
 from discreet.release.mwem import MWEM as MWEM
+from discreet.release.online import PrivateMultiplicativeWeights as PrivateMultiplicativeWeights
+from discreet.release.online_passes import OfflineWeights as OfflineWeights
+from discreet.release.online_session import OnlineSession as OnlineSession
+from discreet.release.projection import LeastSquaresProjection as LeastSquaresProjection
 from discreet.release.release import Release as Release
+from discreet.release.small_database import SmallDatabase as SmallDatabase

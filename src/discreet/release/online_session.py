@@ -1,0 +1,251 @@
+"""One run of private multiplicative weights: a public distribution h, corrected where a secret threshold says so.
+
+A question q moves by at most D between neighbours, and so do its values between rows.  It compares, in integers,
+f = q(x) - round(n0 q(h)) with a noisy threshold on both sides,
+
+    f + N >= D (T + R)   or else   -f + N' >= D (T + R),
+    N, N' ~ geometric(D query_scale),   R ~ geometric(threshold_scale).
+
+Neither holds: the answer is round(n0 q(h)).  One holds, by a margin m: the answer is moved by m + D (s + (A + B) / 2)
+in its direction, and h by multiplicative weights, so that q(h) moves by the gap that is certain.  What is known of
+the distance from x to h falls by the relative entropy of that move.  Once it cannot pay for another update, or the
+updates are used up, no question touches the data any more.  Proof: docs/theory/multiplicative_weights.md.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from fractions import Fraction
+from typing import TYPE_CHECKING, NoReturn
+
+from discreet.data.arrays import Array, namespace, total
+from discreet.data.histogram import Histogram
+from discreet.errors import BudgetExhausted, UnsupportedError, require
+from discreet.hazmat.entropy import RandomSource, source
+from discreet.hazmat.samplers import geometric
+from discreet.privacy.neighbours import AddRemove, Neighbours, Replace
+from discreet.queries.local import Box
+from discreet.queries.workload import Workload, same_domain
+from discreet.release.online_settings import Settings
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+LEANING = 64  # how much larger than its range the values of a question may be
+RENEWED = 64  # updates between two sums of all weights
+
+
+class Distribution:
+    """Weights on the cells, kept in place with their sum; `potential` bounds ln of the distance to the data."""
+
+    __slots__ = ("_since", "mass", "potential", "weights")
+
+    def __init__(self, like: Array) -> None:
+        library = namespace(like)
+        self.weights = library.ones_like(like.reshape(-1), dtype=library.float64)
+        self.mass = float(math.prod(like.shape))
+        self.potential = math.log(self.mass)
+        self._since = 0
+
+    def mean(self, query: Workload) -> float:
+        """q(h)."""
+        return query.apply(self.weights)[0].item() / self.mass
+
+    def means(self, workload: Workload) -> Array:
+        """q(h) for all questions of a workload."""
+        return workload.apply(self.weights) / self.mass
+
+    def move(self, query: Workload, span: int, gap: float) -> None:
+        """Multiplicative weights: q(x) - q(h) is at least `gap` times `span`, or at most that if it is negative."""
+        mean, size = self.mean(query), abs(gap)
+        rate = _projecting(query, mean / span, gap) if isinstance(query, Box) else None
+        rate = math.copysign(4 * size, gap) if rate is None else rate
+        query.tilt(self.weights, rate / span)
+        before, self.mass = self.mass, total(self.weights).item()
+        self.potential -= rate * (gap + mean / span) - math.log(self.mass / before)
+        self._since += 1
+        if self._since == RENEWED:  # so that weights neither vanish nor overflow
+            self.weights /= self.mass / len(self.weights)
+            self.mass, self._since = total(self.weights).item(), 0
+
+
+def _projecting(box: Box, mean: float, gap: float) -> float | None:
+    """The rate that moves the share of the box, `mean` of 1 (or of -1), by exactly `gap`."""
+    sign = 1 if box.value > 0 else -1
+    old, new = sign * mean, sign * (mean + gap)
+    if not (0 < old < 1 and 0 < new < 1):
+        return None
+    return sign * (math.log(new / old) - math.log((1 - new) / (1 - old)))
+
+
+class Gate:
+    """The noisy threshold: at most `updates` questions pass it, each with a sign and a margin."""
+
+    __slots__ = ("_level", "_random", "left", "settings")
+
+    def __init__(self, settings: Settings, *, rng: RandomSource | None = None) -> None:
+        self.settings, self.left, self._random = settings, settings.updates, source(rng)
+        self._draw()
+
+    def _draw(self) -> None:
+        self._level = self.settings.threshold + int(geometric(self.settings.threshold_scale, rng=self._random))
+
+    def test(self, difference: int, span: int) -> tuple[int, int] | None:
+        """(sign, margin) of a difference beyond the threshold, None of another."""
+        scale, level = span * self.settings.query_scale, span * self._level
+        for sign in (1, -1):
+            margin = sign * difference + int(geometric(scale, rng=self._random)) - level
+            if margin >= 0:
+                self._passed()
+                return sign, margin
+        return None
+
+    def first(self, differences: npt.NDArray[np.int64], spans: npt.NDArray[np.int64]) -> tuple[int, int, int] | None:
+        """(place, sign, margin) of the first difference beyond the threshold."""
+        import numpy as np
+
+        scale, size = self.settings.query_scale, differences.shape
+        noise = np.empty((2, *size), dtype=np.int64)
+        for span in np.unique(spans):
+            here = spans == span
+            shape = (2, int(here.sum()))
+            noise[:, here] = geometric(int(span) * scale, shape=shape, rng=self._random)
+        margins = noise + np.stack([differences, -differences]) - spans * self._level
+        places = np.flatnonzero((margins >= 0).any(axis=0))
+        if not len(places):
+            return None
+        self._passed()
+        place = int(places[0])
+        up, down = (int(margin) for margin in margins[:, place])
+        return (place, 1, up) if up >= 0 else (place, -1, down)
+
+    def _passed(self) -> None:
+        self.left -= 1
+        if self.settings.fresh:
+            self._draw()
+
+
+class OnlineSession:
+    """Answers counting questions one by one, each chosen after seeing the answers before it.
+
+    Opened by `PrivateMultiplicativeWeights.open`; its whole price is due then.  Safe to share between threads; it
+    cannot be copied, pickled or carried into a forked process: every copy would test the same secret threshold.
+    """
+
+    __slots__ = (
+        "_gate",
+        "_lock",
+        "_owner",
+        "_true",
+        "asked",
+        "distribution",
+        "domain",
+        "queries",
+        "relation",
+        "settings",
+    )
+
+    def __init__(
+        self,
+        histogram: Histogram,
+        settings: Settings,
+        *,
+        queries: int,
+        relation: type[Neighbours],
+        rng: RandomSource | None = None,
+    ) -> None:
+        self.domain, self.settings, self.queries, self.relation = histogram.domain, settings, queries, relation
+        self._true = histogram.counts.reshape(-1)
+        self._gate = Gate(settings, rng=rng)
+        self.distribution = Distribution(self._true)
+        self.asked = 0
+        self._lock, self._owner = threading.Lock(), os.getpid()
+
+    @property
+    def alpha(self) -> int:
+        """The error of every answer to a counting question, but with probability beta; times the span of others."""
+        return self.settings.alpha
+
+    @property
+    def queries_left(self) -> int:
+        """How many questions may still be asked."""
+        return self.queries - self.asked
+
+    @property
+    def updates_left(self) -> int:
+        """How many answers may still come from the data; with none left all come from the histogram."""
+        certain = 2 * self.settings.step**2
+        return max(0, min(self._gate.left, math.floor(self.distribution.potential / certain)))
+
+    @property
+    def histogram(self) -> Histogram:
+        """The public estimate, in counts."""
+        weights = self.distribution.weights * (self.settings.n / self.distribution.mass)
+        return Histogram(self.domain, weights)
+
+    def estimate(self, query: Workload) -> float:
+        """The answer of the public histogram: free, never refused, and without a bound on its error."""
+        return self.settings.n * self.distribution.mean(self._one(query))
+
+    def ask(self, query: Workload) -> float:
+        """The answer to one question, in counts."""
+        span_of = span(self._one(query), self.relation)
+        with self._lock:
+            self._refuse_when_done()
+            self.asked += 1
+            model = round(self.settings.n * self.distribution.mean(query))
+            if span_of == 0 or not self.updates_left:
+                return float(model)
+            found = self._gate.test(int(query.apply(self._true)[0].item()) - model, span_of)
+            if found is None:
+                return float(model)
+            return model + self.correct(query, span_of, *found)
+
+    def pass_over(
+        self, differences: npt.NDArray[np.int64], spans: npt.NDArray[np.int64]
+    ) -> tuple[int, int, int] | None:
+        """Test differences from the histogram in turn: (place, sign, margin) of the first beyond the threshold."""
+        with self._lock:
+            if os.getpid() != self._owner or not self.updates_left:
+                raise BudgetExhausted(requested="another test", remaining="0 updates")
+            return self._gate.first(differences, spans)
+
+    def correct(self, query: Workload, span_of: int, sign: int, margin: int) -> float:
+        """Move the distribution, and say by how much the answer is moved."""
+        settings = self.settings
+        certain = settings.gap + margin / span_of - 0.5 - settings.off
+        self.distribution.move(query, span_of, sign * certain / (settings.n + settings.off))
+        return sign * (margin + span_of * (settings.gap + (settings.above + settings.below) / 2))
+
+    def __reduce__(self) -> NoReturn:
+        """Refused: a copy would spend the same threshold again."""
+        raise UnsupportedError("a session cannot be copied or pickled; open another and pay for it")
+
+    def _one(self, query: Workload) -> Workload:
+        require(isinstance(query, Workload) and len(query) == 1, "one query, such as w[0]", query=type(query).__name__)
+        same_domain(query.domain, self.domain)
+        return query
+
+    def _refuse_when_done(self) -> None:
+        if os.getpid() != self._owner:
+            raise UnsupportedError("a session cannot be carried into a forked process; open another and pay for it")
+        if self.asked >= self.queries:
+            raise BudgetExhausted(requested="another answer", remaining=f"0 of {self.queries} questions")
+
+
+def span(query: Workload, relation: type[Neighbours]) -> int:
+    """How far one row moves the answer, and at least how far apart two values of the query are; 0 for a constant."""
+    if not query.integral:
+        raise UnsupportedError("multiplicative weights need queries with integer values; scale them and their answers")
+    apart, moved = query.absolute(Replace), query.absolute(relation)
+    if not apart and relation is Replace:
+        return 0
+    largest = query.absolute(AddRemove)
+    if largest > LEANING * max(apart, Fraction(1)):
+        raise UnsupportedError(
+            "the values of this query are nearly one constant; subtract it, times the number of rows"
+        )
+    return int(max(apart, moved))

@@ -1,0 +1,84 @@
+"""discreet.release.net: every dataset is near a small one."""
+
+import math
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+
+from discreet.data.columns import Integer
+from discreet.data.domain import Domain
+from discreet.errors import ParameterError, UnsupportedError
+from discreet.privacy.neighbours import AddRemove, Replace
+from discreet.queries.marginals import marginals
+from discreet.queries.ordered import thresholds
+from discreet.release.net import covering, multisets, net_distance, net_rows, widest
+
+EVERY = np.array([[i >> bit & 1 for bit in range(3)] for i in range(8)])  # all counting queries of three cells
+
+
+def fractions(histograms):
+    return (histograms @ EVERY.T) / histograms.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("rows", range(1, 9))
+@pytest.mark.parametrize("n", range(1, 7))
+def test_every_histogram_is_near_some_small_one(n, rows):
+    """All datasets of n <= 6 rows over three cells, and all eight counting queries."""
+    data, small = fractions(multisets(3, n)), fractions(multisets(3, rows))
+    nearest = abs(data[:, None, :] - small[None, :, :]).max(axis=2).min(axis=1)
+
+    assert nearest.max() <= net_distance(queries=8, cells=3, n=n, rows=rows) + 1e-12
+
+
+def test_the_distance_is_not_loose():
+    """Rounding is tight where cells / 4 is whole: half of four cells, with two rows."""
+    data, small = multisets(4, 4), multisets(4, 2)
+    queries = np.array([[i >> bit & 1 for bit in range(4)] for i in range(16)])
+    answers = [(part @ queries.T) / part.sum(axis=1, keepdims=True) for part in (data, small)]
+    nearest = abs(answers[0][:, None, :] - answers[1][None, :, :]).max(axis=2).min(axis=1)
+
+    assert nearest.max() == net_distance(queries=16, cells=4, n=4, rows=2) == 0.5
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.2, 0.1])
+def test_the_net_of_the_theorem_reaches_everything(alpha):
+    rows = net_rows(8, alpha)
+
+    assert math.sqrt(math.log(16) / (2 * rows)) < alpha <= math.sqrt(math.log(16) / (2 * max(rows - 1, 1))) or rows == 1
+
+
+def test_multisets_are_all_there():
+    listed = multisets(4, 5)
+    expected = {tuple(rows.count(cell) for cell in range(4)) for rows in combinations_with_replacement(range(4), 5)}
+
+    assert len(listed) == math.comb(8, 5)
+    assert {tuple(row) for row in listed.tolist()} == expected
+    assert multisets(1, 3).tolist() == [[3]]
+
+
+def test_a_greedy_cover_reaches_the_family_with_fewer_candidates():
+    family = fractions(multisets(3, 6))
+    chosen = covering(family, family, 0.2)
+    nearest = abs(family[:, None, :] - family[chosen][None, :, :]).max(axis=2).min(axis=1)
+
+    assert nearest.max() <= 0.2
+    assert len(chosen) < len(family) / 2
+    with pytest.raises(ParameterError, match="reach the whole family"):
+        covering(family, family[:1], 0.2)
+
+
+def test_the_widest_query_is_found_in_every_form():
+    domain = Domain({"age": Integer(0, 4)})
+
+    assert widest(marginals(domain, 1), Replace) == 1
+    assert widest(thresholds(5), Replace) == 1
+    assert widest(3 * thresholds(5), AddRemove) == 3
+
+
+def test_what_cannot_be_listed_is_refused_with_its_number():
+    with pytest.raises(UnsupportedError, match=r"e\+\d+ datasets of 100 rows over 100 cells"):
+        multisets(100, 100)
+    for bad in ({"queries": 0, "alpha": 0.1}, {"queries": 1, "alpha": 0}, {"queries": 1, "alpha": float("nan")}):
+        with pytest.raises(ParameterError):
+            net_rows(**bad)

@@ -1,0 +1,205 @@
+"""discreet.release.projection: the nearest answers, certified, and the bounds on their error."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.composition.price import price
+from discreet.data.columns import Boolean, Integer
+from discreet.data.domain import Domain
+from discreet.data.histogram import Histogram
+from discreet.data.records import Records
+from discreet.errors import ParameterError, UnsupportedError
+from discreet.hazmat.entropy import SeededRandom
+from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
+from discreet.privacy.neighbours import AddRemove, Replace
+from discreet.queries.local import Junta
+from discreet.queries.marginals import marginals
+from discreet.queries.ordered import thresholds
+from discreet.release.noise import noise_for
+from discreet.release.projection import LeastSquaresProjection
+from discreet.release.projection_nearest import ORIGIN, hull, nearest
+from tests.scale import counts
+
+CUBE = Domain({f"b{i}": Boolean() for i in range(3)})
+
+
+def over(corners):
+    return lambda direction: int(np.argmax(corners @ direction)), lambda place: corners[place]
+
+
+def test_the_nearest_point_is_that_of_the_quadratic_program():
+    cvxpy = pytest.importorskip("cvxpy")
+    rng = np.random.default_rng(1)
+    for case in range(8):
+        corners = marginals(CUBE, 2).matrix().T * 10.0 if case % 2 else rng.normal(size=(8, 5))
+        target = rng.normal(size=corners.shape[1]) * 4 + corners.mean(axis=0)
+        found = nearest(target, *over(corners), gap=1e-13, steps=1000)
+        weights = cvxpy.Variable(8, nonneg=True)
+        problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(corners.T @ weights - target)), [sum(weights) == 1])
+        problem.solve(solver=cvxpy.CLARABEL)
+
+        assert np.allclose(found.point, corners.T @ weights.value, atol=1e-5)
+        assert np.sum((found.point - target) ** 2) <= problem.value + 1e-7
+
+
+def test_the_gap_certifies_every_point_on_the_way():
+    """||z - v||^2 <= <y - v, z - v> + gap for every v of the hull, and z is near the nearest."""
+    rng = np.random.default_rng(2)
+    corners = rng.normal(size=(40, 6))
+    target = rng.normal(size=6) * 2
+    best = nearest(target, *over(corners), gap=1e-13, steps=1000).point
+    gaps = []
+    for steps in range(8):
+        found = nearest(target, *over(corners), gap=0.0, steps=steps)
+        z = found.point
+        gaps.append(found.gap)
+
+        assert np.sum((z - best) ** 2) <= found.gap + 1e-9
+        assert np.allclose(found.weights @ corners[found.places], z)
+        assert found.weights.min() >= 0
+        assert found.weights.sum() == pytest.approx(1)
+        for v in rng.dirichlet(np.ones(40), size=20) @ corners:
+            assert np.sum((z - v) ** 2) <= (target - v) @ (z - v) + found.gap + 1e-9
+    assert gaps[-1] < gaps[0]
+
+
+def test_a_point_inside_is_its_own_nearest():
+    corners = np.vstack([np.eye(4), np.zeros(4)])
+    inside = np.array([0.1, 0.2, 0.3, 0.1])
+    found = nearest(inside, *over(corners), gap=1e-14, steps=100)
+
+    assert np.allclose(found.point, inside, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "workload", [marginals(CUBE, 2), thresholds(8), 2 * marginals(CUBE, 1)], ids=["tables", "steps", "twice"]
+)
+def test_columns_and_oracle_are_those_of_the_matrix(workload):
+    oracle, column = hull(workload, 5, origin=True)
+    matrix, rng = workload.matrix(), np.random.default_rng(3)
+
+    assert all(np.allclose(column(j), 5 * matrix[:, j]) for j in range(8))
+    assert np.allclose(column(ORIGIN), 0)
+    for direction in rng.normal(size=(20, len(workload))):
+        scores = matrix.T @ direction
+        place = oracle(direction)
+        assert scores[place] == pytest.approx(scores.max()) if scores.max() > 0 else place == ORIGIN
+
+
+@pytest.mark.parametrize("budget", [ZCDP(0.05), PureDP(0.5), ApproxDP(1.0, 1e-6)], ids=repr)
+@pytest.mark.parametrize("n", [60, None], ids=["replace", "addremove"])
+def test_the_total_error_is_never_more_than_that_of_the_noise(budget, n):
+    data, workload = Histogram.random(CUBE, n=60, seed=4), marginals(CUBE, 2)
+    mechanism, true = LeastSquaresProjection(workload, n=n, budget=budget), workload.answer(data)
+    for seed in range(15):
+        release = mechanism(data, rng=SeededRandom(seed))
+        noise = _noise(mechanism, true, seed)
+
+        assert np.linalg.norm(release.answers - true) <= np.linalg.norm(noise) + math.sqrt(mechanism.gap) + 1e-6
+        assert np.allclose(release.answers, workload.answer(release.histogram), atol=1e-6)
+        assert release.histogram.counts.min() >= 0
+
+
+def _noise(mechanism, true, seed):
+    """The noise that the mechanism drew with this seed, after what measured n."""
+    rng = SeededRandom(seed)
+    if mechanism.measures is not None:
+        mechanism.measures(60, rng=rng)
+    return np.asarray(mechanism.noise(true.astype(np.int64), rng=rng)) - true
+
+
+@pytest.mark.statistical
+def test_the_expected_error_keeps_its_bound_and_is_far_below_the_noise():
+    runs = counts(quick=12, full=400)
+    domain = Domain({f"b{i}": Boolean() for i in range(7)})
+    data, workload = Histogram.random(domain, n=50, seed=1), marginals(domain, 3)
+    mechanism, true = LeastSquaresProjection(workload, n=50, budget=ZCDP(0.02)), workload.answer(data)
+    squares, largest = [], []
+    for seed in range(runs):
+        error = mechanism(data, rng=SeededRandom(seed)).answers - true
+        squares.append(float(np.mean(error**2)))
+        largest.append(float(abs(error).max()))
+
+    assert np.mean(squares) <= mechanism.mean_squared_error() < mechanism.variances()[0] / 4
+    assert max(largest) <= mechanism.accuracy(0.05)
+
+
+def test_the_radius_holds_all_columns():
+    rng = np.random.default_rng(5)
+    domain = Domain({"row": Integer(0, 9)})
+    for workload in (marginals(CUBE, 2), thresholds(10), Junta(domain, ("row",), rng.integers(-3, 4, 10))):
+        columns = workload.matrix().T
+        centre = nearest_centre(columns)
+
+        assert (
+            np.linalg.norm(columns - centre, axis=1).max()
+            <= LeastSquaresProjection(workload, n=5, budget=ZCDP(1)).radius + 1e-3
+        )
+
+
+def nearest_centre(columns):
+    """The centre of the least ball around points, by Badoiu and Clarkson's walk."""
+    centre = columns.mean(axis=0)
+    for step in range(1, 20_000):
+        centre = centre + (columns[np.argmax(np.linalg.norm(columns - centre, axis=1))] - centre) / (step + 1)
+    return centre
+
+
+@pytest.mark.parametrize("budget", [ZCDP(0.05), PureDP(0.5), ApproxDP(1.0, 1e-6)], ids=repr)
+@pytest.mark.parametrize("n", [60, None], ids=["replace", "addremove"])
+def test_what_runs_costs_the_budget(budget, n):
+    mechanism = LeastSquaresProjection(marginals(CUBE, 1), n=n, budget=budget)
+    spent = price(mechanism.event())
+
+    assert mechanism.privacy().neighbours is (Replace if n else AddRemove)
+    if isinstance(budget, ZCDP):
+        assert spent.rho <= Fraction(str(budget.rho))
+    elif isinstance(budget, PureDP):
+        assert spent.epsilon == Fraction(1, 2)
+    else:
+        kept = budget if n else ApproxDP(0.95, 1e-6)
+        moved = {way: int(mechanism.workload.squared(way)) for way in (Replace, AddRemove)}
+        wide = moved[Replace if n else AddRemove]
+        assert mechanism.noise == noise_for(kept, absolute=wide, square=wide, size=len(mechanism.workload))
+
+
+def test_more_rows_than_any_hull_holds_is_the_twin_that_fails():
+    """Projecting on the hull of half as many rows is wrong by about the other half."""
+    data, workload = Histogram.random(CUBE, n=1000, seed=4), marginals(CUBE, 2)
+    true = workload.answer(data).astype(float)
+    mechanism = LeastSquaresProjection(workload, n=1000, budget=ZCDP(1))
+
+    assert np.linalg.norm(mechanism.project(true, rows=1000).point - true) <= math.sqrt(mechanism.gap) + 1e-6
+    assert np.linalg.norm(mechanism.project(true, rows=500).point - true) > 200
+
+
+def test_rows_serve_where_the_universe_is_large():
+    domain = Domain({f"b{i}": Boolean() for i in range(12)})
+    rows = Records.random(domain, 200, seed=1)
+    release = LeastSquaresProjection(marginals(domain, 1), n=200, budget=ZCDP(0.5))(rows, rng=SeededRandom(1))
+
+    assert abs(release.answers - marginals(domain, 1).answer(rows)).max() < 60
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"n": 0}, {"n": True}, {"beta": 0}, {"beta": float("nan")}, {"steps": 0}, {"budget": ZCDP(0)},
+        {"n": None, "budget": ZCDP(1, neighbours=Replace)},
+    ],
+)  # fmt: skip
+def test_rejects_bad_parameters(parameters):
+    with pytest.raises(ParameterError):
+        LeastSquaresProjection(marginals(CUBE, 1), **{"n": 10, "budget": ZCDP(1)} | parameters)
+
+
+def test_refuses_what_no_theorem_covers():
+    with pytest.raises(UnsupportedError, match="PureDP, ApproxDP or ZCDP"):
+        LeastSquaresProjection(marginals(CUBE, 1), n=10, budget=GaussianDP(1))
+    with pytest.raises(UnsupportedError, match="integer entries"):
+        LeastSquaresProjection(Fraction(1, 2) * marginals(CUBE, 1), n=10, budget=ZCDP(1))
+    with pytest.raises(UnsupportedError, match="number of rows, which is private"):
+        LeastSquaresProjection(marginals(CUBE, 1), budget=ZCDP(1)).accuracy()
