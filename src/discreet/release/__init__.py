@@ -1,5 +1,9 @@
 """Many queries at once: release mechanisms over any finite universe, and the models they keep."""
 
+from discreet.release.factorization import Factorization as Factorization
+from discreet.release.gamma2 import Gamma2 as Gamma2
+from discreet.release.gamma2 import gamma2 as gamma2
+from discreet.release.gamma2_closed import gamma2_lower as gamma2_lower
 from discreet.release.independent import IndependentNoise as IndependentNoise
 from discreet.release.mwem import MWEM as MWEM
 from discreet.release.online import PrivateMultiplicativeWeights as PrivateMultiplicativeWeights

@@ -40,8 +40,10 @@ def noise_for(budget: Guarantee, *, absolute: int, square: int, size: int) -> No
             return Laplace(epsilon=budget.epsilon, sensitivity=absolute)
         case ZCDP():
             require(exact(budget.rho) > 0, "rho > 0", rho=budget.rho)
-            sigma = root_up(Fraction(square) / (2 * exact(budget.rho)))
-            return Gaussian.with_sigma(sigma, sensitivity=root_up(Fraction(square)))
+            sensitivity = root_up(Fraction(square))
+            told = Gaussian.with_sigma(1, sensitivity=sensitivity).event().sensitivity  # as the accountant reads it
+            sigma = root_up(exact(told) ** 2 / (2 * exact(budget.rho)))
+            return Gaussian.with_sigma(sigma, sensitivity=sensitivity)
         case ApproxDP():
             laplace = Laplace(epsilon=budget.epsilon, sensitivity=absolute)
             if exact(budget.delta) == 0:
