@@ -5,6 +5,12 @@ from discreet.release.gamma2 import Gamma2 as Gamma2
 from discreet.release.gamma2 import gamma2 as gamma2
 from discreet.release.gamma2_closed import gamma2_lower as gamma2_lower
 from discreet.release.independent import IndependentNoise as IndependentNoise
+from discreet.release.models.estimate import Estimate as Estimate
+from discreet.release.models.estimate import Measurement as Measurement
+from discreet.release.models.estimate import estimate as estimate
+from discreet.release.models.graphical import GraphicalModel as GraphicalModel
+from discreet.release.models.junction import junction_size as junction_size
+from discreet.release.models.product import ProductModel as ProductModel
 from discreet.release.mwem import MWEM as MWEM
 from discreet.release.online import PrivateMultiplicativeWeights as PrivateMultiplicativeWeights
 from discreet.release.online_passes import OfflineWeights as OfflineWeights

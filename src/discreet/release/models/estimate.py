@@ -1,0 +1,278 @@
+"""The distribution that noisy marginals suggest: least squares with a little entropy, over a graphical model.
+
+Let y_m be measured tables, each cell with standard deviation s_m, N the number of rows, M_m p the marginals of a
+distribution p, u the uniform distribution over the cells that are not structural zeros, and
+
+    P(p) = sum over m of ||N M_m p - y_m||^2 / (2 s_m^2) + temperature * KL(p || u).
+
+Theorem.  P has one minimiser p*, and it is proportional to exp(sum of tables x_m on the measured columns), where x
+minimises f(x) = ln Z(x) - <x, y / N> + sum of c_m ||x_m||^2 / 2, c_m = temperature * s_m^2 / N^2.  For every x
+
+    P(p_x) - P(p*) <= gap(x) = sum over m of N^2 ||M_m p_x - y_m / N + c_m x_m||^2 / (2 s_m^2),
+
+and the sum of squares alone is within gap(x) + temperature * ln |universe| of its least value.  Each further step
+takes the last p for u; after k exact steps that is (temperature / k) ln |universe|, and in the limit p is the
+distribution of largest entropy among those of least squares.  Proof: docs/theory/models.md.
+
+Post-processing of the measurements: no privacy is spent and none is added.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.data.domain import Domain
+from discreet.data.records import LARGEST, countable
+from discreet.errors import ParameterError, require
+from discreet.release.models.estimate_descent import Point, descend
+from discreet.release.models.factor import Factor
+from discreet.release.models.graphical import GraphicalModel, fits, log_factor
+from discreet.release.models.junction import JunctionTree
+from discreet.release.models.junction_messages import POSSIBLE, Propagation
+from discreet.release.models.product import known
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Table = npt.NDArray[np.float64]
+
+
+WARMTH = 0.1  # the usual temperature, times the median standard deviation over N
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measurement:
+    """A noisy marginal table in counts; `sd` is the standard deviation of each cell."""
+
+    columns: tuple[str, ...]
+    values: npt.ArrayLike
+    sd: float = 1.0
+
+    def __post_init__(self) -> None:
+        require(not isinstance(self.columns, str), "a tuple of columns", columns=self.columns)
+        known_sd = not isinstance(self.sd, bool) and 0 < self.sd < math.inf
+        require(known_sd, "a finite sd > 0", sd=self.sd)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """A fitted model with what is certain about the fit.
+
+    `loss` is the sum of squares of the theorem, `gap` bounds how far P is above its minimum in the last step, and
+    `values` are those of f on the way down in that step.
+    """
+
+    model: GraphicalModel
+    loss: float
+    gap: float
+    values: tuple[float, ...]
+
+
+def estimate(
+    domain: Domain,
+    measurements: Sequence[Measurement],
+    *,
+    total: float | None = None,
+    zeros: Mapping[tuple[str, ...], npt.ArrayLike] | None = None,
+    start: GraphicalModel | None = None,
+    temperature: float | None = None,
+    steps: int = 1,
+    tolerance: float = 1e-3,
+    iterations: int = 1000,
+    limit: int = LARGEST,
+) -> Estimate:
+    """Fit a graphical model to noisy marginals.
+
+    `total` is N where it is known; else it is estimated from the measurements.  `zeros` marks impossible combinations
+    of some columns with True.  `start` is an earlier model, which saves time and changes nothing else.  A step ends
+    when gap <= tolerance * (loss + number of measured cells), or after `iterations`.
+
+    A log-factor of size x leaves a residual of x * temperature * sd / N standard deviations.  By default the
+    temperature is N / 10 over the median sd, so that this is x / 10: well below the noise.  For a closer fit
+    take more steps, which cost less than a low temperature.
+
+    >>> from discreet.data.columns import Boolean
+    >>> domain = Domain({"icu": Boolean(), "smokes": Boolean()})
+    >>> noisy = [Measurement(("icu",), [62.0, 41.0], sd=2.0), Measurement(("icu", "smokes"), [[31, 33], [42, -3]])]
+    >>> fitted = estimate(domain, noisy)
+    >>> fitted.model.marginal(["icu", "smokes"]).round().tolist(), round(fitted.model.total)
+    ([[30.0, 32.0], [41.0, 0.0]], 103)
+    """
+    kept = countable(domain)
+    require(bool(measurements), "at least one measurement", measurements=len(measurements))
+    for name, count in (("steps", steps), ("iterations", iterations)):
+        whole = isinstance(count, int) and not isinstance(count, bool) and count >= 1
+        require(whole, f"an integer {name} >= 1", **{name: count})
+    merged = _merged(kept, measurements)
+    rows = _total(merged) if total is None else total
+    if isinstance(rows, bool) or not 0 < rows < math.inf:
+        raise ParameterError(f"need a finite total > 0, got total={total!r}")
+    base = {
+        tuple(names): log_factor(kept, names, _barred(kept, names, barred)) for names, barred in (zeros or {}).items()
+    }
+    fits(kept, [*merged, *base], limit)
+    usual = float(rows) / statistics.median(math.sqrt(variance) for _, variance in merged.values())
+    warmth = WARMTH * usual if temperature is None else temperature
+    finite = all(not isinstance(x, bool) and 0 < x < math.inf for x in (warmth, tolerance))
+    require(finite, "a finite temperature and tolerance > 0", temperature=temperature, tolerance=tolerance)
+    problem = _Problem(kept, merged, base, rows=float(rows), temperature=warmth)
+    at, loss, gap, values = problem.begin(start), 0.0, 0.0, [0.0]
+    for _ in range(steps):
+        last, values = descend(
+            problem.evaluate,
+            at,
+            done=lambda point: problem.gap(point) <= tolerance * (problem.loss(point) + problem.cells),
+            iterations=iterations,
+        )
+        at, loss, gap = last.at, problem.loss(last), problem.gap(last)
+        problem.centre = at
+    model = GraphicalModel(kept, problem.factors(at), total=float(rows), limit=limit)
+    return Estimate(model, loss, gap, tuple(values))
+
+
+class _Problem:
+    """f of the theorem, over one flat vector of all tables."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        measured: Mapping[tuple[str, ...], tuple[Table, float]],
+        base: Mapping[tuple[str, ...], Table],
+        *,
+        rows: float,
+        temperature: float,
+    ) -> None:
+        import numpy as np
+
+        self.sizes = {name: declared.size for name, declared in domain.items()}
+        tree = JunctionTree.over(self.sizes, [*measured, *base])
+        self.passing = Propagation(self.sizes, tree, [*measured, *base])
+        self.keys, self.base = list(measured), dict(base)
+        layouts = self.passing.layouts
+        self.layouts = layouts[: len(measured)]
+        self.fixed = [
+            np.ascontiguousarray(Factor(key, table).ordered(layout.columns)).reshape(-1)
+            for (key, table), layout in zip(base.items(), layouts[len(measured) :], strict=True)
+        ]
+        ends = np.cumsum([layout.size for layout in self.layouts]).tolist()
+        self.slices = [slice(end - layout.size, end) for end, layout in zip(ends, self.layouts, strict=True)]
+        self.cells = ends[-1]
+        self.target, self.unit = np.empty(self.cells), np.empty(self.cells)
+        for part, layout, (key, (table, variance)) in zip(self.slices, self.layouts, measured.items(), strict=True):
+            self.target[part] = Factor(key, table).ordered(layout.columns).reshape(-1) / rows
+            self.unit[part] = variance / rows**2
+        self.ridge = temperature * self.unit
+        self.centre = np.zeros(self.cells)
+
+    def evaluate(self, at: Table) -> Point:
+        """f, its gradient and the diagonal of its Hessian: one message passing."""
+        import numpy as np
+
+        from discreet.release.models.factor_kernels import inner_product
+
+        log_partition = self.passing.run([*(at[part] for part in self.slices), *self.fixed])
+        require(log_partition > POSSIBLE, "structural zeros that allow at least one row", zeros=list(self.base))
+        found = np.empty(self.cells)
+        for index, part in enumerate(self.slices):
+            self.passing.marginal(index, found[part])
+        moved = at - self.centre
+        shrunk = self.ridge * moved
+        value = log_partition - inner_product(at, self.target) + inner_product(moved, shrunk) / 2
+        return Point(at, value, found - self.target + shrunk, found * (1 - found) + self.ridge)
+
+    def gap(self, point: Point) -> float:
+        """The gap of the theorem."""
+        from discreet.release.models.factor_kernels import weighted_product
+
+        return weighted_product(point.gradient, point.gradient, self.unit) / 2
+
+    def loss(self, point: Point) -> float:
+        """The sum of squares."""
+        from discreet.release.models.factor_kernels import weighted_product
+
+        residual = point.gradient - self.ridge * (point.at - self.centre)
+        return weighted_product(residual, residual, self.unit) / 2
+
+    def factors(self, at: Table) -> dict[tuple[str, ...], Table]:
+        """The tables of a point and the structural zeros, by their columns."""
+        made = {
+            key: Factor(layout.columns, at[part].reshape(layout.shape)).ordered(key)
+            for key, layout, part in zip(self.keys, self.layouts, self.slices, strict=True)
+        }
+        for key, table in self.base.items():
+            made[key] = made[key] + table if key in made else table
+        return made
+
+    def begin(self, start: GraphicalModel | None) -> Table:
+        """The factors of an earlier model where the same columns were measured, or independent columns."""
+        import numpy as np
+
+        at = np.zeros(self.cells)
+        if start is not None:
+            for key, layout, part in zip(self.keys, self.layouts, self.slices, strict=True):
+                if key in start.factors:
+                    table = start.factors[key] - self.base.get(key, 0.0)
+                    at[part] = Factor(key, table).ordered(layout.columns).reshape(-1)
+            return at
+        for name, size in self.sizes.items():
+            holding = [index for index, key in enumerate(self.keys) if name in key]
+            if not holding:
+                continue
+            weight, found = 0.0, np.zeros(size)
+            for index in holding:
+                layout, part = self.layouts[index], self.slices[index]
+                others = tuple(axis for axis, other in enumerate(layout.columns) if other != name)
+                precision = size / (self.unit[part.start] * layout.size)
+                found += precision * self.target[part].reshape(layout.shape).sum(axis=others)
+                weight += precision
+            column = np.log(np.maximum(found / weight, math.sqrt(1 / weight)))
+            smallest = min(holding, key=lambda index: self.layouts[index].size)
+            layout, part = self.layouts[smallest], self.slices[smallest]
+            axis = layout.columns.index(name)
+            at[part].reshape(layout.shape)[...] += column.reshape(
+                [-1 if i == axis else 1 for i in range(len(layout.shape))]
+            )
+        return at
+
+
+def _merged(domain: Domain, measurements: Sequence[Measurement]) -> dict[tuple[str, ...], tuple[Table, float]]:
+    """One table for each set of columns, the best combination of its measurements, with the variance of a cell."""
+    import numpy as np
+
+    order = list(domain)
+    merged: dict[tuple[str, ...], tuple[Table, float]] = {}
+    for measurement in measurements:
+        known(domain, measurement.columns)
+        shape = tuple(domain[name].size for name in measurement.columns)
+        values = np.asarray(measurement.values, dtype=np.float64)
+        if values.size != math.prod(shape) or not np.isfinite(values).all():
+            raise ParameterError(f"need a finite value for each cell of {measurement.columns}")
+        key = tuple(sorted(measurement.columns, key=order.index))
+        table, variance = Factor(measurement.columns, values.reshape(shape)).ordered(key), float(measurement.sd) ** 2
+        if key in merged:
+            before, spread = merged[key]
+            table = (before * variance + table * spread) / (variance + spread)
+            variance = variance * spread / (variance + spread)
+        merged[key] = (table, variance)
+    return merged
+
+
+def _total(merged: Mapping[tuple[str, ...], tuple[Table, float]]) -> float:
+    """The sums of all tables, weighted by their precision; at least one row."""
+    precision = [1 / (variance * table.size) for table, variance in merged.values()]
+    sums = [float(table.sum()) for table, _ in merged.values()]
+    return max(1.0, sum(p * s for p, s in zip(precision, sums, strict=True)) / sum(precision))
+
+
+def _barred(domain: Domain, names: Sequence[str], given: npt.ArrayLike) -> Table:
+    """Structural zeros as logarithms."""
+    import numpy as np
+
+    barred = np.asarray(given)
+    require(barred.dtype.kind == "b", "structural zeros marked by booleans", columns=tuple(names))
+    return np.where(barred, -np.inf, 0.0)
