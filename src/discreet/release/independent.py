@@ -64,7 +64,8 @@ class IndependentNoise:
         """The noise of every answer."""
         absolute, square = self.workload.absolute(self.neighbours), self.workload.squared(self.neighbours)
         assert absolute.denominator == square.denominator == 1
-        return noise_for(self.budget, absolute=int(absolute), square=int(square), size=len(self.workload))
+        absolute, square = max(1, int(absolute)), max(1, int(square))  # a domain of one cell cannot move at all
+        return noise_for(self.budget, absolute=absolute, square=square, size=len(self.workload))
 
     def __call__(self, data: object, *, rng: RandomSource | None = None) -> Release:
         """Noisy answers on a histogram, on encoded rows or on a frame."""

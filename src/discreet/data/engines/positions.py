@@ -1,23 +1,32 @@
-"""The positions of all values of a frame or file, row by row, by the SQL that encodes them everywhere else."""
+"""The positions of all values of a frame or file, row by row, by the SQL that encodes them everywhere else.
+
+Where a unit is named, at most `rows_per_unit` of its rows are kept: those with the smallest keyed hashes of unit and
+positions.  What is kept of a unit is a function of its own rows alone, and rows that agree in all positions are
+interchangeable, so that adding or removing a unit changes at most so many rows and no others.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from discreet.data.domain import Domain, missing
-from discreet.data.engines import sources
+from discreet.data.engines import hashing, sources
 from discreet.data.engines.codes import code
+from discreet.data.engines.dialect import DUCKDB
 from discreet.data.engines.duckdb import DuckDB
 from discreet.data.engines.results import constant_faults, reached
 from discreet.errors import DomainError
 
 if TYPE_CHECKING:
+    import duckdb
     import numpy as np
     import numpy.typing as npt
 
 
-def positions(frame: object, domain: Domain) -> list[npt.NDArray[np.int64]]:
-    """One array per column; rows with a NULL where none is declared are dropped.
+def positions(
+    frame: object, domain: Domain, *, unit: str | None = None, rows_per_unit: int = 1, salt: int = 0
+) -> list[npt.NDArray[np.int64]]:
+    """One array per column; rows with a NULL where none is declared, or without their unit, are dropped.
 
     >>> import pandas as pd
     >>> from discreet.data.columns import Integer
@@ -27,20 +36,56 @@ def positions(frame: object, domain: Domain) -> list[npt.NDArray[np.int64]]:
     import numpy as np
 
     with DuckDB()._open() as connection:
-        (place,) = reached(lambda: sources.attach(connection, [frame]), "the source cannot be opened")
-        physical = sources.columns(connection, place)
-        chosen, kept = [], []
-        for number, (name, declared) in enumerate(domain.items()):
-            if name not in physical:
-                raise DomainError(missing(name, list(physical), what="column"))
-            low, high = declared.codes
-            value = f"{code(declared, name=name, physical=physical[name])} - {low}"
-            if declared.nullable:
-                value = f"COALESCE({value}, {high - low + 1})"
-            else:
-                kept.append(f"c{number} IS NOT NULL")
-            chosen.append(f"{value} AS c{number}")
-        where = f" WHERE {' AND '.join(kept)}" if kept else ""
-        sql = f"SELECT * FROM (SELECT {', '.join(chosen)} FROM {place}){where}"
+        sql, kind = reached(lambda: _statement(connection, frame, domain, unit), "the source cannot be opened")
+        if kind is not None:
+            sql = _bounded(sql, kind, len(domain), rows_per_unit, salt)
         found = constant_faults(lambda: connection.execute(sql).fetchnumpy())
     return [np.asarray(found[f"c{number}"]) for number in range(len(domain))]
+
+
+def ready(frame: object, domain: Domain, *, unit: str | None = None) -> None:
+    """Refuse a source or column that is not there; only the schema is read."""
+    with DuckDB()._open() as connection:
+        reached(lambda: _statement(connection, frame, domain, unit), "the source cannot be opened")
+
+
+def _statement(
+    connection: duckdb.DuckDBPyConnection, frame: object, domain: Domain, unit: str | None
+) -> tuple[str, str | None]:
+    """The rows as columns c0, c1, ... and u, the unit, if one is named; and of which kind it is."""
+    (place,) = sources.attach(connection, [frame])
+    physical = sources.columns(connection, place)
+    chosen, kept, kind = [], [], None
+    for name in [*domain, *([unit] if unit is not None else [])]:
+        if name not in physical:
+            raise DomainError(missing(name, list(physical), what="column"))
+    for number, (name, declared) in enumerate(domain.items()):
+        low, high = declared.codes
+        value = f"{code(declared, name=name, physical=physical[name])} - {low}"
+        if declared.nullable:
+            value = f"COALESCE({value}, {high - low + 1})"
+        else:
+            kept.append(f"c{number} IS NOT NULL")
+        chosen.append(f"{value} AS c{number}")
+    if unit is not None:
+        made, kind = DUCKDB.unit(unit, physical=physical[unit])
+        chosen.append(f"{made} AS u")
+        kept.append("u IS NOT NULL")
+    where = f" WHERE {' AND '.join(kept)}" if kept else ""
+    return f"SELECT * FROM (SELECT {', '.join(chosen)} FROM {place}){where}", kind
+
+
+def _bounded(sql: str, kind: str, columns: int, rows: int, salt: int) -> str:
+    """Of each unit the first rows by hash."""
+    names = [f"c{number}" for number in range(columns)]
+    split = hashing.words_sql if kind == "BIGINT" else hashing.text_words_sql
+    words = list(split("u", DUCKDB))
+    for name in names:
+        words += hashing.words_sql(f"CAST({name} AS BIGINT)", DUCKDB)
+    split_sql = ", ".join(f"{word} AS w{place}" for place, word in enumerate(words))
+    layers = f"SELECT *, {split_sql} FROM {DUCKDB.layer(sql)}"
+    start = hashing.start(salt, hashing.ROWS)
+    layers = hashing.hashed_sql(layers, "hr", start, [f"w{place}" for place in range(len(words))], DUCKDB)
+    order = ", ".join(["hr", *names])
+    ranked = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY u ORDER BY {order}) AS rr FROM {DUCKDB.layer(layers)}"
+    return f"SELECT {', '.join(names)} FROM {DUCKDB.layer(ranked)} WHERE rr <= {rows}"
