@@ -6,18 +6,16 @@ e^p(x) chi_A(x) with |A| <= k, without keeping the cells.
 
 Lemma.  Split the bits in two and let i, j be the parts of x.  Then p(i, j) = sum over |A| <= a of
 chi_A(i) g_A(j) + sum over |B| <= k - a - 1 of f_B(i) chi_B(j) for polynomials f_B, g_A: as a matrix, p has a rank
-that is small, and so its values are one product of two thin matrices.  The sums are products with
-matrices of signs too, first over j, then over i, and p is of degree k - |B| beside chi_B.  Everything runs at
-the speed of matrix products, block by block, in memory that does not grow with the universe's last bits.
-Proof: docs/theory/mwem.md.
+that is small, and so its values are one product of two thin matrices.  Of the weights E = e^p, as a matrix,
+the products E chi_B for |B| <= k - a - 1 and chi_A E for |A| <= a give all the sums.  So everything
+is done by products of matrices, block by block, and no cell is kept.  Proof: docs/theory/mwem.md.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
-import math
-from collections.abc import Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -25,13 +23,12 @@ from typing import TYPE_CHECKING, Any
 from discreet.data.arrays import Array, empty, like, namespace, to_numpy
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     import numpy as np
     import numpy.typing as npt
 
 LOW = 10  # bits whose signs are written out as one matrix
 BLOCK = 1 << 26  # cells computed at a time: a launch should have much to do
+ROWS = 1 << 13  # rows of the data looked at at a time
 
 
 @lru_cache(maxsize=64)
@@ -74,7 +71,7 @@ def pairs(high: int, low: int, degree: int) -> npt.NDArray[np.int64]:
 def factors(
     coefficients: npt.NDArray[Any], bits: int, high: int, degree: int, shift: float
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """The coefficients of f_B (sets of the first bits, sets B) and of g_A (sets of the last bits, sets A) of p - shift."""
+    """The coefficients of the f_B (sets of the first bits, sets B) and g_A (sets of the last bits, sets A)."""
     import numpy as np
 
     low, half = bits - high, degree // 2
@@ -87,16 +84,6 @@ def factors(
     rest = matrix[:, :few_last].copy()
     rest[:few_first] = 0
     return rest, matrix[:few_first].T
-
-
-def fixed_factors(bits: int, high: int, degree: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """chi_A for the few sets A of the first bits (2^high rows), and chi_B for the few sets B of the last (rows)."""
-    import numpy as np
-
-    half = degree // 2
-    left = np.stack([_sign(high, members) for members in subsets(high, half)], axis=1)
-    right = np.stack([_sign(bits - high, members) for members in subsets(bits - high, degree - half - 1)])
-    return left, right
 
 
 def _sign(bits: int, members: tuple[int, ...]) -> npt.NDArray[np.float32]:
@@ -146,6 +133,7 @@ class Exponentials:
     """e^p over `bits` bits for polynomials p of this degree, on a `device`, in single precision unless told.
 
     >>> import numpy as np
+    >>> import math
     >>> uniform = Exponentials(bits=3, degree=1)
     >>> total, parities = uniform(np.array([0.0, 1.0, 0.0, 0.0]), shift=math.log(8))
     >>> round(total, 5), parities.round(5).tolist()  # cosh 1 and tanh 1
@@ -157,19 +145,16 @@ class Exponentials:
     device: str | None = None
     dtype: str = "float32"
 
-    def __call__(self, coefficients: npt.NDArray[Any], *, shift: float, fine: bool = False) -> tuple[float, Any]:
-        """The sum of e^(p - shift), and the parities of the distribution that is proportional to it.
+    def __call__(self, coefficients: npt.NDArray[Any], *, shift: float) -> tuple[float, Any]:
+        """The sum of e^(p - shift), and the parities of the distribution that is proportional to it."""
+        import numpy as np
 
-        Products of cells with signs may be in the device's fast precision unless `fine`.
-        """
         high, low = self._split
-        left, right = self._factors(coefficients, shift)
-        chi = _on(low, self.degree, left).T
-        partial = self._empty((1 << high) * chi.shape[1]).reshape(1 << high, -1)  # (2^high, last sets)
-        for start, stop, block in self._blocks(left, right):
-            with nullcontext() if fine else _fast(block):
-                partial[start:stop] = block @ chi
-        found = self._finish(partial)
+        over_last, over_first = self._partial(*self._factors(coefficients, shift))
+        every = np.zeros((len(subsets(high, self.degree)), len(subsets(low, self.degree))))
+        every[:, : over_last.shape[1]] = to_numpy(sums(over_last, high, self.degree))
+        every[: over_first.shape[0]] = to_numpy(over_first @ _on(low, self.degree, over_first).T)
+        found = every.reshape(-1)[pairs(high, low, self.degree)]
         return float(found[0]), found / found[0]
 
     def cells(self, coefficients: npt.NDArray[Any], *, shift: float) -> Array:
@@ -194,7 +179,15 @@ class Exponentials:
 
     @cached_property
     def _fixed(self) -> tuple[Array, Array]:
-        return tuple(like(part, self._empty(1)) for part in fixed_factors(self.bits, self._split[0], self.degree))  # type: ignore[return-value]
+        """chi_A for the few sets of the first bits (2^high rows), and chi_B for the few of the last (2^low columns)."""
+        import numpy as np
+
+        high, low = self._split
+        half = self.degree // 2
+        few = np.eye(len(subsets(high, self.degree)), len(subsets(high, half)))  # a sign, as a polynomial
+        one = self._empty(1)
+        right = signs(low, self.degree)[: len(subsets(low, self.degree - half - 1))]
+        return values(like(few, one), high, self.degree), like(right, one)
 
     def _factors(self, coefficients: npt.NDArray[Any], shift: float) -> tuple[Array, Array]:
         """Thin matrices L (2^high rows) and R (2^low columns) with p - shift = L R."""
@@ -216,17 +209,17 @@ class Exponentials:
             block = left[start : start + step] @ right
             yield start, start + step, _exp(block, library)
 
-    def _finish(self, partial: Array) -> npt.NDArray[np.float64]:
-        """From sums over the last bits to sums over all: beside a set of b bits, sets of at most degree - b."""
-        import numpy as np
-
-        high, low = self._split
-        ends = [len(subsets(low, members)) for members in range(self.degree + 1)]
-        every = np.zeros((len(subsets(high, self.degree)), ends[-1]))
-        for members, (start, stop) in enumerate(zip([0, *ends], ends, strict=False)):
-            found = to_numpy(sums(partial[:, start:stop], high, self.degree - members))
-            every[: len(found), start:stop] = found
-        return every.reshape(-1)[pairs(high, low, self.degree)]
+    def _partial(self, left: Array, right: Array) -> tuple[Array, Array]:
+        """E chi_B for the few sets B of the last bits, and chi_A E for the few sets A of the first."""
+        chi_first, chi_last = self._fixed
+        if self.device is not None and (fused := _fused(left)) is not None:
+            return fused(left, right, chi_first.shape[1], chi_last.shape[0])
+        over_last = self._empty(left.shape[0] * chi_last.shape[0]).reshape(left.shape[0], -1)
+        over_first = 0
+        for start, stop, block in self._blocks(left, right):
+            over_last[start:stop] = block @ chi_last.T
+            over_first = over_first + chi_first[start:stop].T @ block
+        return over_last, over_first
 
 
 def of_counts(counts: Array, bits: int, degree: int) -> npt.NDArray[np.float64]:
@@ -244,7 +237,7 @@ def of_counts(counts: Array, bits: int, degree: int) -> npt.NDArray[np.float64]:
     return every.reshape(-1)[pairs(high, low, degree)]
 
 
-def of_rows(columns: list[npt.NDArray[Any]], degree: int) -> npt.NDArray[np.float64]:
+def of_rows(columns: list[npt.NDArray[Any]], degree: int, *, device: str | None = None) -> npt.NDArray[np.float64]:
     """The parities of encoded rows of bits, exactly: chi_A chi_B summed over the rows, by blocks."""
     import numpy as np
 
@@ -252,18 +245,19 @@ def of_rows(columns: list[npt.NDArray[Any]], degree: int) -> npt.NDArray[np.floa
     small, large = degree // 2, degree - degree // 2
     lead = {members: place for place, members in enumerate(subsets(bits, small))}
     tail = {members: place for place, members in enumerate(subsets(bits, large))}
-    gram = np.zeros((len(lead), len(tail)))
-    step = 1 << 13
+    factor = np.array([(*members, *[bits] * (large - len(members))) for members in tail])  # a sign `bits` that is 1
+    one = empty(1, device=device, dtype="float32")
+    gram, step = np.zeros((len(lead), len(tail))), ROWS if device in (None, "cpu") else 16 * ROWS
     for start in range(0, len(columns[0]), step):
-        single = [1 - 2 * column[start : start + step].astype(np.float32) for column in columns]
-        features = np.ones((len(tail), len(single[0])), dtype=np.float32)
-        for row, members in zip(features, tail, strict=True):
-            for bit in members:
-                row *= single[bit]
-        gram += features[: len(lead)] @ features.T  # whole numbers of at most 2^13: exact
-    pairs = [(lead[members[: max(0, len(members) - large)]], tail[members[max(0, len(members) - large) :]])
-             for members in subsets(bits, degree)]  # fmt: skip
-    return gram[tuple(np.array(pairs).T)]
+        odd = np.stack([column[start : start + step] for column in columns])
+        single = like(np.vstack([1 - 2 * odd.astype(np.float32), np.ones_like(odd[:1], dtype=np.float32)]), one)
+        features = single[_index(factor[:, 0], single)]
+        for place in range(1, large):
+            features = features * single[_index(factor[:, place], single)]
+        gram += to_numpy(features[: len(lead)] @ features.T)  # whole numbers below 2^24: exact
+    cut = [max(0, len(members) - large) for members in subsets(bits, degree)]
+    places = [(lead[members[:at]], tail[members[at:]]) for members, at in zip(subsets(bits, degree), cut, strict=True)]
+    return gram[tuple(np.array(places).T)]
 
 
 def _index(places: npt.NDArray[np.int64], array: Array) -> Any:  # noqa: ANN401 - an index of the array's library
@@ -298,23 +292,8 @@ def _double(array: Array) -> Array:
     return array.to(library.float64) if library.__name__ == "torch" else array.astype(library.float64)
 
 
-def _fast(array: Array) -> AbstractContextManager[object]:
-    """PyTorch's reduced precision for the products on a device: signs are exact in it, cells keep 10 bits each."""
-    library = namespace(array)
-    if library.__name__ != "torch" or not array.is_cuda:
-        return nullcontext()
-    return _TensorFloats(library.backends.cuda.matmul)
-
-
-class _TensorFloats:
-    """Allow 32-bit products of less precision inside, as before outside."""
-
-    def __init__(self, setting: Any) -> None:  # noqa: ANN401 - PyTorch's
-        self._setting = setting
-
-    def __enter__(self) -> None:
-        self._before = self._setting.allow_tf32
-        self._setting.allow_tf32 = True
-
-    def __exit__(self, *exception: object) -> None:
-        self._setting.allow_tf32 = self._before
+def _fused(array: Array) -> Callable[..., tuple[Array, Array]] | None:
+    """The one-pass kernel, where PyTorch's arrays are on a card and Triton is installed."""
+    if namespace(array).__name__ != "torch" or not array.is_cuda or importlib.util.find_spec("triton") is None:
+        return None
+    return importlib.import_module("discreet.release.binary_triton").partial

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from discreet.release.binary import factors, fixed_factors, signs, subsets
+from discreet.release.binary import factors, signs, subsets
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,7 +74,7 @@ class CompiledExponentials:
     bits: int
     degree: int
 
-    def __call__(self, coefficients: npt.NDArray[Any], *, shift: float, fine: bool = False) -> tuple[float, Any]:
+    def __call__(self, coefficients: npt.NDArray[Any], *, shift: float) -> tuple[float, Any]:
         """The sum of e^(p - shift), and the parities of the distribution that is proportional to it."""
         import numpy as np
 
@@ -85,7 +85,7 @@ class CompiledExponentials:
         inner = len(folded(middle, self.degree))
         partial = np.empty((1 << high, inner << last), dtype=np.float32)
         binary_kernels.rows_folded(left, right, middle, self.degree, partial)
-        rows = fold(partial.astype(np.float64) if fine else partial, high, self.degree)
+        rows = fold(partial, high, self.degree)
         ends = rows.reshape(-1, 1 << last).T  # (last bits, sets of the others)
         found = fold(ends, last, self.degree).reshape(-1)[order(self._parts, self.degree)].astype(float)
         return float(found[0]), found / found[0]
@@ -114,8 +114,10 @@ class CompiledExponentials:
 
     @cached_property
     def _fixed(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        high = self._parts[0]
-        return fixed_factors(self.bits, high, self.degree)
+        """chi_A for the few sets of the first bits (2^high rows), and chi_B for the few of the last (2^low columns)."""
+        high, half = self._parts[0], self.degree // 2
+        left = signs(high, self.degree)[: len(subsets(high, half))].T
+        return left, signs(self.bits - high, self.degree)[: len(subsets(self.bits - high, self.degree - half - 1))]
 
     def _factors(self, coefficients: npt.NDArray[Any], shift: float) -> tuple[Any, Any]:
         """Thin matrices L and R with p - shift = L R."""
@@ -133,7 +135,7 @@ class CompiledExponentials:
         binary_kernels.product(
             np.ascontiguousarray(to_right, dtype=np.float32), np.ascontiguousarray(signs(low, self.degree)), few
         )
-        return np.hstack([left, rest]), np.vstack([few, right])
+        return np.ascontiguousarray(np.hstack([left, rest])), np.vstack([few, right])
 
 
 def of_counts(counts: npt.NDArray[Any], bits: int, degree: int) -> npt.NDArray[np.float64]:

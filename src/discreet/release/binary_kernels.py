@@ -26,8 +26,10 @@ FREE = {"contract", "reassoc", "nsz", "arcp"}  # the order of sums is free; NaN 
     fastmath=FREE,
 )
 def fold(cells, bits, degree, first, second, degrees):
-    """Sums of `cells` (2^bits blocks) with the signs of every set of at most `degree` bits: block by block, in the
-    order of `folded`.  They are left in `first` where bits is odd and in `second` where it is even."""
+    """Sums of `cells` (2^bits blocks) with the signs of every set of at most `degree` bits, in the order of `folded`.
+
+    They are left in `first` where bits is odd and in `second` where it is even.
+    """
     count, size = 1, cells.size
     degrees[0] = 0
     source = cells

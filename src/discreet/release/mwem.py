@@ -7,11 +7,11 @@ measurement with noise calibrated to the budget of that part, keep the sum of th
     PureDP(epsilon)   T times epsilon / (2 T) for the choice and as much for the noise
     ZCDP(rho)         T times epsilon_t^2 / 8 = rho / (2 T) for the choice and rho / (2 T) for the noise,
 
-less a share of 1/20 for the number of rows where it is not public.  A marginal table is measured whole, at the price of
-one of its cells when rows come and go, and of two when they are replaced.
+less a share of 1/20 for the number of rows where it is not public.  A marginal table is measured whole, at the
+price of one of its cells when rows come and go, and of two when they are replaced.
 
-Theorem (`estimate="average"`).  On n rows, n public, let queries have values in an interval of length w.  With the update
-h <- h exp(4 q (m - q(h)) / (n w^2)), the average of the T estimates is off by more than
+Theorem (`estimate="average"`).  On n rows, n public, let queries have values in an interval of length w.  With the
+update h <- h exp(4 q (m - q(h)) / (n w^2)), the average of the T estimates is off by more than
 
     n w sqrt(ln|X| / (2 T)) + (largest of T noises, at beta / 2) + (loss of a choice, at beta / (2 T)) + 1
 
@@ -35,7 +35,7 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.privacy.enclosure import root_bounds
 from discreet.privacy.event import ComposedEvent, Event, RepeatedEvent
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
-from discreet.privacy.neighbours import AddRemove, Neighbours, Replace
+from discreet.privacy.neighbours import Neighbours, Replace
 from discreet.privacy.number import down, exact
 from discreet.queries.marginals import Marginals
 from discreet.queries.workload import Workload, same_domain
@@ -94,7 +94,8 @@ class MWEM:
         require(self.estimate in ("entropy", "average"), "estimate entropy or average", estimate=self.estimate)
         if not self.tables and not self.workload.integral:
             raise UnsupportedError("MWEM needs queries with integer entries; scale the answers afterwards")
-        self.choice, self.noise  # noqa: B018 - refuse a bad budget now
+        self.choice  # noqa: B018 - refuse a bad budget now
+        self.noise  # noqa: B018
 
     @property
     def neighbours(self) -> type[Neighbours]:
@@ -137,7 +138,7 @@ class MWEM:
     @property
     def _share(self) -> Fraction:
         """Of the budget, for the choice of one round, and as much for its measurement."""
-        return (1 - (TOTAL_SHARE if self.n is None else 0)) / (2 * self.rounds)
+        return (1 - (TOTAL_SHARE if self.n is None else Fraction(0))) / (2 * self.rounds)
 
     @cached_property
     def sensitivity(self) -> int:

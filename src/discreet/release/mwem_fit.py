@@ -82,13 +82,13 @@ class Fit:
             if -descent < SETTLED * len(active):
                 return
             before, kept, size = self.theta[active], (self.log_z, self.means), 1.0 if steps else 0.5
-            while evaluations > 0:
+            while True:
                 evaluations -= 1
                 self.theta[active] = before + size * direction
                 self.log_z, self.means = self.universe.expectations(self.theta)
                 ahead, below = self._slope(active, aim, soft), self._height(active, aim, soft)
                 along = float(ahead @ direction)
-                if along <= -0.5 * descent:  # not so far that the way back is half as steep
+                if along <= -0.5 * descent or evaluations <= 0:  # not so far that the way back is half as steep
                     break
                 size *= max(0.1, descent / (descent - along)) if math.isfinite(along) else 0.1
             if not below <= height:

@@ -13,13 +13,13 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import discreet.release.binary_compiled as compiled
 from discreet.data.arrays import Array, empty, like, namespace, to_numpy
 from discreet.data.histogram import Histogram
 from discreet.data.records import Records
 from discreet.hazmat.integers import integers
 from discreet.queries.marginals import Marginals
 from discreet.queries.workload import Workload, same_domain
-import discreet.release.binary_compiled as compiled
 from discreet.release.binary import Exponentials, of_counts, of_rows, signs, subsets
 from discreet.release.models.dense import DenseModel
 
@@ -53,6 +53,7 @@ class Bits:
 
         self.domain = workload.domain
         self.workload = workload
+        self._device = device
         bits, degree = len(self.domain), max(map(len, workload.sets))
         local = device in (None, "cpu")
         made = compiled.CompiledExponentials(bits, degree) if local else Exponentials(bits, degree, device)
@@ -89,7 +90,7 @@ class Bits:
             here = namespace(data.counts).__name__ == "numpy"
             parities = (compiled.of_counts if here else of_counts)(data.counts, bits, degree)
         elif isinstance(data, Records):
-            parities = of_rows([data.column(name) for name in self.domain], degree)
+            parities = of_rows([data.column(name) for name in self.domain], degree, device=self._device)
         else:
             return np.asarray(integers(self.workload.answer(data)), dtype=np.int64)
         return np.rint(self.answers(parities)).astype(np.int64)
@@ -114,13 +115,10 @@ class Bits:
 
     def expectations(self, theta: Vector) -> tuple[float, Vector]:
         """ln Z and all parities; infinite where the weights overflow."""
-        return self._expectations(theta, fine=False)
-
-    def _expectations(self, theta: Vector, *, fine: bool) -> tuple[float, Vector]:
         import numpy as np
 
         with np.errstate(over="ignore", invalid="ignore"):
-            total, parities = self._cells(theta, shift=self._shift, fine=fine)
+            total, parities = self._cells(theta, shift=self._shift)
         if not (0 < total < math.inf):
             return math.inf, np.zeros(self.count)
         self._shift += math.log(total)  # the next weights are near this sum
@@ -132,7 +130,7 @@ class Bits:
 
     def finish(self, theta: Vector, total: float) -> tuple[Vector, DenseModel]:
         """The answers of the estimate, in the best precision, and its model."""
-        shift, parities = self._expectations(theta, fine=True)
+        shift, parities = self.expectations(theta)
         cells = self._cells.cells(theta, shift=shift - math.log(total))
         return total * self.answers(parities), DenseModel(self.domain, cells)
 

@@ -5,8 +5,8 @@ block by block, so that nothing of its size is made beside it.
 
 Theorem.  Let w_i be the weights as multiples of 2^-52 of their sum, rounded down.  `sample` draws each row
 independently, cell i with probability exactly w_i / sum w.  `rounded` takes the rows whose cumulative weights are
-(2 r + 1) / (2 m), r = 0, ..., m - 1: every interval of cells, and so every cell, holds its weight's share of the m rows to
-within one.  Proof: docs/theory/mwem.md.
+(2 r + 1) / (2 m), r = 0, ..., m - 1: every interval of cells, and so every cell, holds its weight's share of the m
+rows to within one.  Proof: docs/theory/mwem.md.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def rows_needed(queries: int, *, alpha: float, beta: float) -> int:
     """How many sampled rows answer so many counting queries to within alpha, as fractions, but with probability beta.
 
     >>> rows_needed(760, alpha=0.01, beta=0.05)
-    51548
+    51611
     """
     whole = isinstance(queries, int) and not isinstance(queries, bool)
     require(whole and queries >= 1, "an integer queries >= 1", queries=queries)
