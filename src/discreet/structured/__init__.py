@@ -11,6 +11,7 @@ from discreet.structured.node_privacy import NodeEdgeCount as NodeEdgeCount
 from discreet.structured.node_triangles import NodeTriangleCount as NodeTriangleCount
 from discreet.structured.noisy_local import NoisyLocal as NoisyLocal
 from discreet.structured.noisy_local import SensitivityBound as SensitivityBound
+from discreet.structured.prefix_tree import PrefixTree as PrefixTree
 from discreet.structured.private_quantile import PrivateQuantile as PrivateQuantile
 from discreet.structured.quantile_grid import GridQuantile as GridQuantile
 from discreet.structured.quantile_grid_many import GridQuantiles as GridQuantiles
