@@ -4,7 +4,10 @@ from discreet.structured.continual import ContinualCounter as ContinualCounter
 from discreet.structured.degrees import DegreeHistogram as DegreeHistogram
 from discreet.structured.degrees import DegreeSequence as DegreeSequence
 from discreet.structured.degrees import EdgeCount as EdgeCount
+from discreet.structured.fourier import parities_from_tables as parities_from_tables
+from discreet.structured.fourier import tables_from_parities as tables_from_parities
 from discreet.structured.ladder import Ladder as Ladder
+from discreet.structured.marginal_release import MarginalRelease as MarginalRelease
 from discreet.structured.node_privacy import DegreeBound as DegreeBound
 from discreet.structured.node_privacy import NodeDegreeHistogram as NodeDegreeHistogram
 from discreet.structured.node_privacy import NodeEdgeCount as NodeEdgeCount

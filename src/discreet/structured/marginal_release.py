@@ -26,7 +26,7 @@ from discreet.hazmat.entropy import RandomSource
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.gaussian_sigma import analytic_sigma
 from discreet.privacy.enclosure import root_up
-from discreet.privacy.event import Event
+from discreet.privacy.event import Event, PureEvent
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee
 from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.number import exact
@@ -66,7 +66,7 @@ class MarginalRelease:
     >>> release = MarginalRelease(marginals(domain, 2), budget=ZCDP(0.5))
     >>> tables = release(Records.random(domain, 500, seed=1))
     >>> tables.answers.shape, release.variances()[:1].round(3).tolist(), release.privacy().rho
-    ((44,), [2.029], 0.5)
+    ((44,), [1.636], 0.5)
     """
 
     workload: Marginals
@@ -196,8 +196,7 @@ class MarginalRelease:
     def event(self) -> Event:
         """What ran, for the accountant."""
         _, mechanism = self._unit
-        assert mechanism is not None
-        return mechanism.event()
+        return PureEvent(epsilon=0) if mechanism is None else mechanism.event()
 
     def __repr__(self) -> str:
         return f"MarginalRelease({len(self.workload.sets)} tables, {self.budget!r})"

@@ -71,7 +71,7 @@ def _noise(residuals: Residuals, shares: Floats, *, n_public: bool) -> tuple[Flo
     if n_public:
         demand[0] = 0.0
     total = float(np.sqrt(residuals.shares * demand).sum())
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         noise = np.where(demand > 0, total * np.sqrt(residuals.shares / demand), 0.0)
     return noise, total
 
