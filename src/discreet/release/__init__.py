@@ -1,5 +1,6 @@
 """Many queries at once: release mechanisms over any finite universe, and the models they keep."""
 
+from discreet.release.boosted import BoostedQueries as BoostedQueries
 from discreet.release.factorization import Factorization as Factorization
 from discreet.release.gamma2 import Gamma2 as Gamma2
 from discreet.release.gamma2 import gamma2 as gamma2
@@ -12,6 +13,9 @@ from discreet.release.models.graphical import GraphicalModel as GraphicalModel
 from discreet.release.models.junction import junction_size as junction_size
 from discreet.release.models.product import ProductModel as ProductModel
 from discreet.release.mwem import MWEM as MWEM
+from discreet.release.net import covering as covering
+from discreet.release.net import multisets as multisets
+from discreet.release.net import net_rows as net_rows
 from discreet.release.online import PrivateMultiplicativeWeights as PrivateMultiplicativeWeights
 from discreet.release.online_passes import OfflineWeights as OfflineWeights
 from discreet.release.online_session import OnlineSession as OnlineSession

@@ -175,6 +175,11 @@ class OnlineSession:
         return self.queries - self.asked
 
     @property
+    def updates(self) -> int:
+        """How many answers came from the data so far."""
+        return self.settings.updates - self._gate.left
+
+    @property
     def updates_left(self) -> int:
         """How many answers may still come from the data; with none left all come from the histogram."""
         certain = 2 * self.settings.step**2
