@@ -74,12 +74,15 @@ class Factorization:
 
     def __post_init__(self) -> None:
         require(self.objective in ("max", "total"), 'objective "max" or "total"', objective=self.objective)
-        named = not isinstance(self.strategy, str) or self.strategy in ("identity", "tree", "optimal")
-        require(named, 'strategy "identity", "tree" or "optimal", or a matrix', strategy=self.strategy)
-        ordered = isinstance(self.workload, Thresholds | Ranges)
-        require(self.strategy != "tree" or ordered, "thresholds or ranges for a tree", strategy=self.strategy)
+        if isinstance(self.strategy, str):
+            known = self.strategy in ("identity", "tree", "optimal")
+            require(known, 'strategy "identity", "tree" or "optimal", or a matrix', strategy=self.strategy)
+            ordered = isinstance(self.workload, Thresholds | Ranges)
+            require(self.strategy != "tree" or ordered, "thresholds or ranges for a tree", strategy=self.strategy)
         noise_for(self.budget, absolute=1, square=1, size=1)  # refuse a bad budget now
         self._spaces  # noqa: B018 - and a workload that is too large
+        if self.strategy is not None and not isinstance(self.strategy, str):
+            self._given  # noqa: B018 - and a strategy from which the answers do not follow
 
     @property
     def neighbours(self) -> type[Neighbours]:
@@ -101,6 +104,17 @@ class Factorization:
         return factors(space.rows, space.columns, objective=self.objective)
 
     @cached_property
+    def _given(self) -> Strategy:
+        import numpy as np
+
+        made = Strategy.over_cells("given", np.array(self.strategy, dtype=np.float64), self._spaces[0])
+        rank = int(np.linalg.matrix_rank(made.matrix))
+        require(
+            rank == made.entries.shape[1], "a strategy of full column rank", rank=rank, columns=made.entries.shape[1]
+        )
+        return made
+
+    @cached_property
     def _optimal(self) -> Strategy:
         return Strategy.rounded("optimal", self._optimum.right, self._spaces[0])
 
@@ -114,7 +128,7 @@ class Factorization:
 
         wanted, first = self.strategy, self._spaces[0]
         if wanted is not None and not isinstance(wanted, str):
-            yield Strategy.over_cells("given", np.array(wanted, dtype=np.float64), first)
+            yield self._given
             return
         if wanted in (None, "optimal"):
             yield self._optimal

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 BITS = 24
 LIMB = 13  # bits of a part of an integer, so that sums of products of parts are exact in floating point
 PAIRS = 2048  # points whose differences are all compared
+COMPARED = 1 << 30  # entries of their differences, for the l1 norm
 EXAMINED = 1 << 28  # weights of intervals that are all looked at
 
 
@@ -66,7 +67,7 @@ class Strategy:
             coordinates=space.rows.dimension,
         )
         points = space.points
-        scale = float(np.abs(matrix if points is None else matrix @ points.T).max())
+        scale = float(np.abs(matrix if points is None else matrix @ points.T).max(initial=0.0))
         require(scale > 0, "a strategy that is not zero", largest=scale)
         return cls(name, np.rint(matrix * (2.0**BITS / scale)).astype(np.int64), space)
 
@@ -134,7 +135,7 @@ class Strategy:
         if not swaps(neighbours):
             return int(np.abs(columns).sum(axis=0).max())
         bordered = np.column_stack([columns, np.zeros(self.size, dtype=np.int64)])
-        if bordered.shape[1] ** 2 * self.size > 1 << 28:
+        if bordered.shape[1] ** 2 * self.size > COMPARED:
             centre = np.rint(np.median(bordered, axis=1)).astype(np.int64)
             return 2 * int(np.abs(bordered - centre[:, None]).sum(axis=0).max())
         rest = range(bordered.shape[1] - 1)
