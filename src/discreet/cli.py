@@ -33,6 +33,8 @@ Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Kept = Annotated[Path | None, typer.Option(help="an anchor kept elsewhere (JSON)")]
 Reason = Annotated[str, typer.Option(help="why; it is kept in the ledger")]
 Yes = Annotated[bool, typer.Option("--yes", help="do not ask again")]
+Ways = Annotated[int | None, typer.Option(help="instead of SQL: all marginal tables of so many columns")]
+Columns = Annotated[str | None, typer.Option(help="of these columns, separated by commas; all of them if not given")]
 TableName = Annotated[str, typer.Argument(help="the name of a table")]
 UnitName = Annotated[str | None, typer.Option(help="its privacy unit, if the ledger does not know the table yet")]
 DEFAULT = Path("curator.toml")
@@ -57,6 +59,10 @@ def _price(epsilon: str | None, delta: str | None, rho: str | None) -> dict[str,
             raise ParameterError("need a price: --epsilon E, --epsilon E --delta D, or --rho R")
 
 
+def _listed(columns: str | None) -> list[str] | None:
+    return None if columns is None else [name.strip() for name in columns.split(",")]
+
+
 def _print(thing: object) -> None:
     from rich.console import Console
 
@@ -73,20 +79,54 @@ def _waiting(text: str) -> AbstractContextManager[object]:
 
 @app.command()
 def explain(
-    sql: Sql,
+    sql: Annotated[str | None, typer.Argument(help="one SELECT over a declared table")] = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
     error: Annotated[float | None, typer.Option(help="instead of a price: find the epsilon for this error")] = None,
+    marginals: Ways = None,
+    table: Annotated[str | None, typer.Option(help="with --marginals: the table")] = None,
+    columns: Columns = None,
     curator: File = DEFAULT,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Show mechanism, error bars and price of a question.  Nothing is read, nothing is spent."""
+    """Show mechanism, error bars and price of a question or of marginals.  Nothing is read, nothing is spent."""
     from discreet.curator import Curator
 
     price = {} if error is not None and epsilon is None and rho is None else _price(epsilon, delta, rho)
-    found = Curator.open(curator).explain(sql, error=error, **price)  # type: ignore[arg-type]
+    if (sql is None) == (marginals is None) or (marginals is not None and (table is None or error is not None)):
+        raise ParameterError("need a question in SQL, or --marginals K with --table T")
+    opened = Curator.open(curator)
+    if marginals is not None and table is not None:
+        found = opened.explain(opened.marginals(table, marginals, columns=_listed(columns)), table=table, **price)  # type: ignore[arg-type]
+    else:
+        found = opened.explain(sql or "", error=error, **price)  # type: ignore[arg-type]
     typer.echo(json.dumps(found.to_dict(), indent=2)) if as_json else _print(str(found))
+
+
+@app.command()
+def release(
+    table: TableName,
+    ways: Annotated[int, typer.Option("--marginals", "-k", help="all marginal tables of so many columns")] = 2,
+    columns: Columns = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    out: Annotated[Path, typer.Option("-o", "--out", help="the file to write")] = Path("marginals.release"),
+    mechanism: Annotated[str, typer.Option(help="a registered mechanism, or auto")] = "auto",
+    curator: File = DEFAULT,
+    analyst: Annotated[str | None, typer.Option(help="who asks")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="pay for a new draw")] = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Release all marginal tables of some columns: plan, spend, read, write."""
+    from discreet.curator import Curator
+
+    opened, price = Curator.open(curator), _price(epsilon, delta, rho)
+    workload = opened.marginals(table, ways, columns=_listed(columns))
+    with _waiting("reading the table ..."):
+        made = opened.release(workload, table=table, mechanism=mechanism, analyst=analyst, fresh=fresh, **price)  # type: ignore[arg-type]
+    made.save(out)
+    typer.echo(f"wrote {len(made):,} answers in {len(workload.sets):,} tables to {out}; {made.privacy()}")
 
 
 @app.command()

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
-import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from discreet.composition.price import price
+from discreet.composition.price import Item, Price, price
 from discreet.curator.answer import Answer, from_bytes
 from discreet.curator.plan import PLANNER, Plan, added_or_removed, plan
 from discreet.curator.release import release
 from discreet.data.domain import missing
 from discreet.data.engines.base import Engine
 from discreet.data.engines.choose import engine_for
+from discreet.data.engines.results import logged
 from discreet.data.table import Table
 from discreet.errors import DiscreetError, DomainError, ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
@@ -28,17 +27,22 @@ from discreet.queries.builder import Builder
 from discreet.queries.compile import aggregation, grid
 from discreet.queries.query import Query
 from discreet.queries.sql import parse
+from discreet.queries.workload import Workload
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from discreet.curator.batch import Batch, Choice
     from discreet.curator.clipping import ClippingBounds
     from discreet.curator.estimate import Noisy
     from discreet.curator.explain import Explanation
+    from discreet.curator.reading import Reading
     from discreet.curator.release import Groups
+    from discreet.curator.session import Session
     from discreet.data.aggregation import Aggregation
-
-LOG = logging.getLogger("discreet.operator")
+    from discreet.data.domain import Domain
+    from discreet.queries.marginals import Marginals
+    from discreet.release.release import Release
 
 
 class Curator:
@@ -104,7 +108,7 @@ class Curator:
 
     def explain(
         self,
-        question: str | Query | Builder,
+        question: str | Query | Builder | Workload,
         *,
         epsilon: Number | None = None,
         budget: Guarantee | None = None,
@@ -112,18 +116,93 @@ class Curator:
         beta: float = 0.05,
         rows_per_unit: int | None = None,
         groups_per_unit: int | None = None,
-    ) -> Explanation:
+        table: str | None = None,
+    ) -> Explanation | Batch:
         """What an answer would look like and cost.  Nothing is read and nothing is spent.
 
         With `error=` instead of a budget: the epsilon that brings every count and sum within that error.
+        A workload, with the name of its `table`, is explained by the planner.
         """
         from discreet.curator.explain import explain
 
+        if isinstance(question, Workload):
+            if table is None or error is not None or (rows_per_unit, groups_per_unit) != (None, None):
+                raise ParameterError("need table=... for a workload, with epsilon= or budget= and nothing else")
+            from discreet.curator.batch import batch
+
+            return batch(question, table, self._reading(question.domain, table), epsilon=epsilon, budget=budget)
+        require(table is None, "table= for workloads only: a question names its own", table=table)
         bounds = {"rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
         query = self.query(question)
         found = explain(query, query.source.table(), epsilon=epsilon, budget=budget, error=error, beta=beta, **bounds)
         _compiled(found.plan)  # what could not be asked is not explained either
         return found
+
+    def release(
+        self,
+        workload: Workload,
+        *,
+        table: str,
+        epsilon: Number | None = None,
+        budget: Guarantee | None = None,
+        mechanism: Choice = "auto",
+        n: int | None = None,
+        analyst: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """Answer a whole workload at once: plan, spend, read, draw, in that order, as `ask` does.
+
+        `mechanism` is "auto" (the planner's choice), the name of a registered mechanism, a class such as `MWEM`, or a
+        function of `(workload, budget=, n=)` that builds one.  It is called on private data: pass only code you
+        trust.  `n` is a public guess of the number of rows, used by forecasts alone.
+        """
+        from discreet.curator.release_run import run
+
+        return run(
+            self,
+            workload,
+            table=table,
+            price={"epsilon": epsilon, "budget": budget},
+            mechanism=mechanism,
+            n=n,
+            analyst=analyst,
+            fresh=fresh,
+        )
+
+    def session(
+        self,
+        *,
+        table: str,
+        columns: Sequence[str] | None = None,
+        budget: Guarantee,
+        queries: int,
+        beta: float = 0.05,
+        analyst: str | None = None,
+    ) -> Session:
+        """Open a session of private multiplicative weights; its whole price is due now, and never refunded."""
+        from discreet.curator.release_run import open_session
+
+        return open_session(
+            self, table=table, columns=columns, budget=budget, queries=queries, beta=beta, analyst=analyst
+        )
+
+    def marginals(self, table: str, k: int, *, columns: Sequence[str] | None = None) -> Marginals:
+        """All k-way marginal tables of a table's columns with declared values, or of the named ones."""
+        from discreet.curator.reading import columns_of
+        from discreet.queries.marginals import marginals
+
+        if table not in self.tables:
+            raise DomainError(missing(table, list(self.tables), what="table"))
+        return marginals(columns_of(self.tables[table], columns), k)
+
+    def _reading(self, domain: Domain, name: str, *, whole: bool = False) -> Reading:
+        """Some columns of a table, on its engine."""
+        from discreet.curator.reading import Reading
+
+        if name not in self.tables:
+            raise DomainError(missing(name, list(self.tables), what="table"))
+        table = self.tables[name]
+        return Reading(table, domain, table.engine or self._engine or engine_for(table.source), whole)
 
     def ask(
         self,
@@ -174,26 +253,37 @@ class Curator:
         except DiscreetError:
             raise
         except Exception as error:  # its text may quote a private value
-            mark = secrets.token_hex(4)
-            LOG.error("run %s failed: %s", mark, type(error).__name__)  # noqa: TRY400 - a traceback may hold values
+            mark = logged("run", error)
         raise DiscreetError(f"the run failed; see the operator log, reference {mark}")
 
     def _pay(self, step: Plan, *, analyst: str | None, fresh: bool) -> tuple[Receipt, bytes | None]:
         """Charge for a plan, or find the answer that was paid for before."""
-        key = _key(step)
         item = step.event if price(step.event) == step.price else step.price
         private = [name for name in step.query.tables if not self.tables[name].public]
+        return self._charge(item, private, text=str(step.query), key=_key(step), analyst=analyst, fresh=fresh)
+
+    def _charge(
+        self,
+        item: Price | Item,
+        names: list[str],
+        *,
+        text: str,
+        key: str | None,
+        analyst: str | None,
+        fresh: bool,
+    ) -> tuple[Receipt, bytes | None]:
+        """Charge the people of these tables, or find what was paid for under this key before."""
         request = {
-            "unit": self._unit(private[0]),
-            "tables": private,
+            "unit": self._unit(names[0]),
+            "tables": names,
             "analyst": analyst,
-            "query": str(step.query),
+            "query": text,
             "key": key,
-            "version": ", ".join(str(self.tables[name].version) for name in private),
+            "version": ", ".join(str(self.tables[name].version) for name in names),
             "secure": self._rng is None or self._rng.secure,
         }
         receipt = self.ledger.spend(item, fresh=fresh, **request)
-        if not receipt.replayed:
+        if key is None or not receipt.replayed:
             return receipt, None
         stored = self.ledger.recall(key, analyst=analyst)
         if stored is not None:

@@ -118,7 +118,7 @@ def plan(
     cells = math.prod(key.size for key in keys)
     _affordable(cells, needed)
     weights = [_weight(part, query.aggregates, rows, groups) for part in needed]
-    spending = _spending(epsilon, budget)
+    spending = spending_of(epsilon, budget)
     task = _Task(tuple(needed), tuple(weights), rows, groups, cells)
     if free(query):
         return _with_private_keys(query, table, keys, spending, task)
@@ -126,7 +126,7 @@ def plan(
     if isinstance(spending, (PureDP, ApproxDP)):
         releases = _laplace(task, exact(spending.epsilon))
         candidates.append((releases, price(_event(releases))))
-    rho = _rho(spending)
+    rho = rho_of(spending)
     if rho is not None:
         candidates.append((_gaussian(task, rho), Price(None, rho, Fraction(0))))
     releases, cost = min(candidates, key=lambda found: _error(found[0], task))
@@ -175,7 +175,7 @@ def _with_private_keys(
     return Plan(query, table, task.rows, task.groups, keys, releases, spending, cost, selection)
 
 
-def _rho(spending: PureDP | ApproxDP | ZCDP) -> Fraction | None:
+def rho_of(spending: PureDP | ApproxDP | ZCDP) -> Fraction | None:
     """What may be spent on Gaussian noise, to twelve digits, rounded down."""
     match spending:
         case ZCDP():
@@ -206,7 +206,8 @@ def _bounds(table: Table, rows: int | None, groups: int | None, *, grouped: bool
     return chosen[0], chosen[1] if grouped else 1
 
 
-def _spending(epsilon: Number | None, budget: Guarantee | None) -> PureDP | ApproxDP | ZCDP:
+def spending_of(epsilon: Number | None, budget: Guarantee | None) -> PureDP | ApproxDP | ZCDP:
+    """What is to be spent, from one of two arguments."""
     if (epsilon is None) == (budget is None):
         raise ParameterError("need epsilon=... (pure mechanisms) or budget=... (any guarantee), and only one of them")
     chosen = PureDP(epsilon) if epsilon is not None else budget

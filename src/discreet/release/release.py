@@ -46,6 +46,7 @@ class Release:
     guarantee: Guarantee
     errors: Errors
     model: Model | None = None
+    receipt: object | None = None  # of the ledger, where a curator paid
 
     def answer(self, query: Workload) -> npt.NDArray[np.float64]:
         """Answers to other queries of the same domain: those of the workload itself, or any where there is a model."""

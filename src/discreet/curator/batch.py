@@ -1,0 +1,203 @@
+"""A whole workload in one release: which mechanism, at which price, from public facts only.
+
+Theorem.  Let one unit have at most k of the rows that are read.  Adding or removing it is k steps of one row added or
+removed.  A mechanism that is epsilon / k - DP, or rho / k^2 - zCDP, for one row is therefore epsilon-DP, or rho-zCDP,
+for one unit.  Proof: docs/theory/release.md.
+
+An (epsilon, delta) budget is spent on pure noise or on the largest rho that implies it, whichever gives independent
+noise the smaller error: the choice does not depend on simulations, so that the same question has the same price.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.composition.price import Item, Price, price
+from discreet.curator.plan import PLANNER, rho_of, spending_of
+from discreet.curator.reading import Reading
+from discreet.errors import DiscreetError, ParameterError, UnsupportedError
+from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+from discreet.privacy.neighbours import AddRemove
+from discreet.privacy.number import Number, exact
+from discreet.queries.workload import Workload
+from discreet.release.independent import IndependentNoise
+
+if TYPE_CHECKING:
+    from discreet.data.table import Table
+    from discreet.planning import Plan as Forecast
+    from discreet.planning.candidate import ReleaseMechanism
+
+    Choice = str | Callable[..., ReleaseMechanism]
+
+ROWS = 100_000  # a guess of the number of rows for forecasts, where neither the table nor the question gives one
+SECONDS = 2.0  # for each simulation of the planner
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """A workload, what is spent on it, and what a mechanism may spend on one row."""
+
+    workload: Workload
+    name: str
+    reading: Reading
+    spending: PureDP | ApproxDP | ZCDP
+    row: Guarantee
+    cost: Price
+    n: int
+    choice: Choice
+
+    @property
+    def table(self) -> Table:
+        """What is asked about."""
+        return self.reading.table
+
+    @property
+    def promise(self) -> Guarantee:
+        """What the release keeps for one unit."""
+        return _times(self.row, self.table.rows_per_unit)
+
+    def forecast(self) -> Forecast:
+        """What every mechanism would do."""
+        from discreet.planning import plan
+
+        return plan(self.workload, n=self.n, budget=self.row, seconds=SECONDS)
+
+    def mechanism(self) -> ReleaseMechanism:
+        """The chosen one, built and held to its budget."""
+        if self.choice == "auto":
+            made = self.forecast().mechanism()
+        elif isinstance(self.choice, str):
+            from discreet.planning.candidate import candidates
+
+            known = {one.name: one for one in candidates()}
+            if self.choice not in known:
+                raise ParameterError(f"need a mechanism among auto, {', '.join(known)}, got {self.choice!r}")
+            made = known[self.choice].build(self.workload, self.row, None)
+        else:
+            made = self.choice(self.workload, budget=self.row, n=self.table.n or None)
+        promised = made.privacy()
+        if promised.neighbours is not AddRemove or not promised <= self.row:
+            raise UnsupportedError(f"the mechanism promises {promised!r}; {self.row!r} under AddRemove is needed")
+        return made
+
+    def item(self, mechanism: ReleaseMechanism) -> Price | Item:
+        """What is charged: the price, with what ran where that is the same."""
+        if self.choice == "auto" or self.table.rows_per_unit > 1:
+            return self.cost
+        event = getattr(mechanism, "event", lambda: None)()
+        return event if event is not None and price(event) == self.cost else self.cost
+
+    def described(self, mechanism: ReleaseMechanism | None) -> str:
+        """The mechanism in words: what was asked for, or exactly what was built."""
+        if isinstance(self.choice, str):
+            return self.choice
+        assert mechanism is not None
+        event = getattr(mechanism, "event", lambda: None)()
+        ran = "" if event is None else json.dumps(event.to_dict())
+        return f"{type(mechanism).__module__}.{type(mechanism).__qualname__} {mechanism!r} {ran}"
+
+    def key(self, mechanism: ReleaseMechanism | None) -> str:
+        """What makes two releases the same."""
+        table = self.table
+        parts: list[Any] = [
+            "release",
+            self.workload.to_dict(),
+            str(self.spending),
+            [str(self.cost.epsilon), str(self.cost.rho), str(self.cost.delta)],
+            [self.name, table.unit, table.version, table.rows_per_unit, table.n, self.n],
+            self.described(mechanism),
+            PLANNER,
+        ]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def text(self) -> str:
+        """The question, for the ledger."""
+        return f"RELEASE {self.workload!r} OF {', '.join(self.workload.domain)} FROM {self.name}"[:5000]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan, JSON-ready."""
+        forecast = self.forecast()
+        return {
+            "question": self.text(),
+            "queries": len(self.workload),
+            "budget": str(self.spending),
+            "one_row": str(self.row),
+            "price": {
+                "epsilon": None if self.cost.epsilon is None else float(self.cost.epsilon),
+                "rho": float(self.cost.rho),
+                "delta": float(self.cost.delta),
+            },
+            "chosen": forecast.chosen.name,
+            "forecast": str(forecast).splitlines(),
+        }
+
+    def __str__(self) -> str:
+        how = "counted cell by cell" if self.reading.counted else "read row by row"
+        text = [f"{self.text()}", f"  {how}; price: {self.spending}", f"  one row may cost {self.row}"]
+        table = self.table
+        if table.unit is not None:
+            text.append(f"  removed before counting: rows of one {table.unit} beyond {table.rows_per_unit}")
+        shown = str(self.forecast()).splitlines()
+        return "\n".join([*text, *(f"  {line}" for line in shown), "  nothing was read, nothing was spent"])
+
+
+def batch(
+    workload: Workload,
+    name: str,
+    reading: Reading,
+    *,
+    epsilon: Number | None = None,
+    budget: Guarantee | None = None,
+    mechanism: Choice = "auto",
+    n: int | None = None,
+) -> Batch:
+    """Plan a release for `epsilon` or `budget`; `n` is a public guess, where the table declares no number of rows."""
+    if not isinstance(mechanism, str) and not callable(mechanism):
+        raise ParameterError(f"need 'auto', a name, a mechanism class or a factory, got {type(mechanism).__name__}")
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
+        raise ParameterError(f"need an integer n >= 1, got n={n!r}")
+    spending = spending_of(epsilon, budget)
+    row, cost = _lane(workload, spending, reading.table.rows_per_unit)
+    return Batch(workload, name, reading, spending, row, cost, n or reading.table.n or ROWS, mechanism)
+
+
+def lanes(spending: PureDP | ApproxDP | ZCDP, rows: int) -> list[tuple[Guarantee, Price]]:
+    """What one row may cost, and the price for one unit, in each lane that the budget opens.
+
+    >>> lanes(PureDP(1), 10)[0][0], lanes(ZCDP(1), 10)[0][0]
+    (PureDP(epsilon=0.1), ZCDP(rho=0.01))
+    """
+    found: list[tuple[Guarantee, Price]] = []
+    if isinstance(spending, (PureDP, ApproxDP)):
+        epsilon = exact(spending.epsilon)
+        found.append((PureDP(epsilon / rows, neighbours=AddRemove), price(PureDP(epsilon))))
+    rho = rho_of(spending)
+    if rho is not None:
+        found.append((ZCDP(rho / rows**2, neighbours=AddRemove), Price(None, rho, Fraction(0))))
+    return found
+
+
+def _lane(workload: Workload, spending: PureDP | ApproxDP | ZCDP, rows: int) -> tuple[Guarantee, Price]:
+    """The lane in which independent noise errs least."""
+    found = lanes(spending, rows)
+    if len(found) == 1:
+        return found[0]
+    if not workload.integral:
+        return found[-1]
+    return min(found, key=lambda lane: IndependentNoise(workload, budget=lane[0]).accuracy(0.05))
+
+
+def _times(row: Guarantee, rows: int) -> Guarantee:
+    """The promise for a group of so many rows."""
+    match row:
+        case PureDP():
+            return replace(row, epsilon=exact(row.epsilon) * rows)
+        case ZCDP():
+            return replace(row, rho=exact(row.rho) * rows**2)
+        case _:
+            raise DiscreetError("a release is paid in PureDP or ZCDP")

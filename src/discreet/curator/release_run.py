@@ -1,0 +1,108 @@
+"""The walk of a release and of a session: plan, spend, read, draw; a failure after the spend is still paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from discreet.curator.batch import batch, lanes
+from discreet.curator.plan import spending_of
+from discreet.curator.reading import columns_of
+from discreet.curator.session import Session
+from discreet.data.domain import missing
+from discreet.data.engines.results import logged
+from discreet.errors import DiscreetError, DomainError, ParameterError, UnsupportedError
+from discreet.hazmat.entropy import RandomSource
+from discreet.privacy.guarantee import Guarantee, PureDP
+from discreet.queries.workload import Workload
+from discreet.release.online import PrivateMultiplicativeWeights
+from discreet.release.release import Release
+from discreet.release.stored import from_bytes, to_bytes
+
+if TYPE_CHECKING:
+    from discreet.curator.batch import Choice
+    from discreet.curator.curator import Curator
+
+Made = TypeVar("Made")
+
+
+def run(
+    curator: Curator,
+    workload: Workload,
+    *,
+    table: str,
+    price: dict[str, object],
+    mechanism: Choice,
+    n: int | None,
+    analyst: str | None,
+    fresh: bool,
+) -> Release:
+    """One release, or the same one again."""
+    if not isinstance(workload, Workload):
+        raise ParameterError(f"need a Workload, such as marginals(domain, 2), got {type(workload).__name__}")
+    _private(curator, table)
+    reading = curator._reading(workload.domain, table)
+    step = batch(workload, table, reading, mechanism=mechanism, n=n, **price)  # type: ignore[arg-type]
+    built = None if isinstance(mechanism, str) else step.mechanism()
+    key = step.key(built)
+    with curator.ledger.turn(key, analyst=analyst):
+        stored = None if fresh else curator.ledger.recall(key, analyst=analyst)
+        ready = built or (step.mechanism() if stored is None else None)
+        if stored is None:
+            reading.ready()  # a missing file or column is free
+        item = step.cost if ready is None else step.item(ready)
+        receipt, stored = curator._charge(item, [table], text=step.text(), key=key, analyst=analyst, fresh=fresh)
+        if stored is not None:
+            return replace(from_bytes(stored), receipt=receipt)
+        assert ready is not None
+        made = guarded(lambda: reading.through(lambda data: ready(data, rng=curator._rng)))
+        release = replace(made, guarantee=step.promise, receipt=receipt)
+        curator.ledger.store(receipt, to_bytes(release))
+    return release
+
+
+def open_session(
+    curator: Curator,
+    *,
+    table: str,
+    columns: Sequence[str] | None,
+    budget: Guarantee,
+    queries: int,
+    beta: float,
+    analyst: str | None,
+) -> Session:
+    """Pay, read once, and answer from then on."""
+    _private(curator, table)
+    held = curator.tables[table]
+    domain = columns_of(held, columns)
+    spending = spending_of(None, budget)
+    if not isinstance(spending, PureDP):
+        raise UnsupportedError(
+            "a session stays open beside other questions, which is proven safe for pure budgets: pass PureDP(epsilon)"
+        )
+    ((row, cost),) = lanes(spending, held.rows_per_unit)
+    reading = curator._reading(domain, table, whole=True)
+    weights = PrivateMultiplicativeWeights(domain, budget=row, queries=queries, n=held.n or None, beta=beta)
+    reading.ready()
+    text = f"SESSION OF {queries} QUESTIONS ON {', '.join(domain)} FROM {table}"[:5000]
+    receipt, _ = curator._charge(cost, [table], text=text, key=None, analyst=analyst, fresh=True)
+    rng: RandomSource | None = curator._rng
+    online = guarded(lambda: reading.through(lambda data: weights.open(data, rng=rng)))
+    return Session(online, spending, receipt)
+
+
+def guarded(work: Callable[[], Made]) -> Made:
+    """Read and draw.  A failure here may depend on private rows: all of them say the same, and stay paid for."""
+    try:
+        return work()
+    except Exception as error:
+        mark = logged("release", error)
+    raise DiscreetError(f"the run failed; see the operator log, reference {mark}")
+
+
+def _private(curator: Curator, name: str) -> None:
+    if name not in curator.tables:
+        raise DomainError(missing(name, list(curator.tables), what="table"))
+    if curator.tables[name].public:
+        raise DomainError(f"table {name!r} is public: there is nothing to protect in it")
