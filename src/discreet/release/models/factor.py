@@ -107,6 +107,10 @@ class Factor:
 
     def times(self, other: Factor, *, keep: Collection[str], limit: int) -> Factor:
         """The product, summed over all columns that are not kept: one product of matrices for each shared cell."""
+        import numpy as np
+
+        from discreet.release.models.factor_kernels import add_products
+
         mine = self.total_over([name for name in self.columns if name not in keep and name not in other.columns])
         yours = other.total_over([name for name in other.columns if name not in keep and name not in self.columns])
         shared = [name for name in mine.columns if name in yours.columns]
@@ -121,6 +125,8 @@ class Factor:
         if cells > limit:
             raise UnsupportedError(f"a table of {cells} cells on the way to this marginal is over the limit of {limit}")
         each, across = math.prod(sizes[name] for name in batch), math.prod(sizes[name] for name in summed)
-        a = mine.ordered([*batch, *left, *summed]).reshape(each, -1, across)
-        b = yours.ordered([*batch, *summed, *right]).reshape(each, across, -1)
-        return Factor(made, (a @ b).reshape([sizes[name] for name in made]))
+        a = np.ascontiguousarray(mine.ordered([*batch, *left, *summed])).reshape(each, -1, across)
+        b = np.ascontiguousarray(yours.ordered([*batch, *summed, *right])).reshape(each, across, -1)
+        product = np.zeros((each, a.shape[1], b.shape[2]))
+        add_products(a, b, product)
+        return Factor(made, product.reshape([sizes[name] for name in made]))

@@ -50,7 +50,18 @@ class GraphicalModel:
     [[400, 100], [100, 400]]
     """
 
-    __slots__ = ("_parts", "_sizes", "_total", "beliefs", "domain", "factors", "limit", "log_partition", "tree")
+    __slots__ = (
+        "_parts",
+        "_room",
+        "_sizes",
+        "_total",
+        "beliefs",
+        "domain",
+        "factors",
+        "limit",
+        "log_partition",
+        "tree",
+    )
 
     def __init__(
         self,
@@ -78,7 +89,8 @@ class GraphicalModel:
         self.log_partition = passing.run([table.reshape(-1) for table in flat])
         require(self.log_partition > POSSIBLE, "factors that allow at least one row", factors=len(self.factors))
         self.beliefs = passing.tables  # of each clique, flat, in its own order of columns, summing to 1
-        self._parts: dict[tuple[int, frozenset[str]], npt.NDArray[np.float64]] = {}
+        self._parts: list[dict[frozenset[str], Factor]] = [{} for _ in self.beliefs]
+        self._room = REMEMBERED
 
     @property
     def total(self) -> float:
@@ -107,15 +119,21 @@ class GraphicalModel:
         return found.ordered(names) * self._total
 
     def _part(self, place: int, wanted: Iterable[str]) -> Factor:
-        """The marginal of some columns of one clique; remembered, since neighbouring marginals need the same."""
-        clique = self.tree.cliques[place]
-        columns = frozenset(wanted)
-        table = self._parts.get((place, columns))
-        if table is None:
-            table = Layout.inside(self._sizes, clique, columns).project(self.beliefs[place])
-            if table.size + sum(part.size for part in self._parts.values()) <= REMEMBERED:
-                self._parts[place, columns] = table
-        return Factor(tuple(name for name in clique if name in columns), table)
+        """The marginal of some columns of one clique, from the smallest remembered part that holds them."""
+        columns, remembered = frozenset(wanted), self._parts[place]
+        if columns not in remembered:
+            holding = [names for names in remembered if columns < names]
+            nearest = min(holding, key=lambda names: remembered[names].table.size, default=None)
+            clique, belief = self.tree.cliques[place], self.beliefs[place]
+            if nearest is not None:
+                clique, belief = remembered[nearest].columns, remembered[nearest].table.reshape(-1)
+            layout = Layout.inside(self._sizes, clique, columns)
+            found = Factor(layout.columns, layout.project(belief))
+            if found.table.size > self._room:
+                return found
+            self._room -= found.table.size
+            remembered[columns] = found
+        return remembered[columns]
 
     def _gathered(self, place: int, origin: int, wanted: frozenset[str]) -> Factor | None:
         """The joint of what a subtree shares with `origin` and its wanted columns; None where it has no others."""

@@ -8,7 +8,7 @@ cliques that hold a column are connected.  A positive weight that is a product o
     the product over cliques of their marginals / the product over edges of the marginals of the shared columns.
 
 The order decides the size.  Two greedy rules are tried, the smallest clique and the fewest new pairs, and the better
-kept; a column whose neighbours are all joined goes first, which is never worse.  Proof: docs/theory/models.md.
+kept; a column whose neighbours are all joined goes first, which makes no clique larger.  Proof: docs/theory/models.md.
 """
 
 from __future__ import annotations
