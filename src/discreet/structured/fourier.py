@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import require
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def walsh_hadamard(tables: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+def walsh_hadamard(tables: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The transform of every row of an array of 2^t columns; integers stay integers.
 
     >>> import numpy as np
@@ -43,7 +43,7 @@ def walsh_hadamard(tables: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
     return made.reshape(rows, size)
 
 
-def tables_from_parities(answers: npt.NDArray[np.generic], *, d: int, t: int) -> npt.NDArray[np.float64]:
+def tables_from_parities(answers: npt.NDArray[Any], *, d: int, t: int) -> npt.NDArray[np.float64]:
     """All t-way tables of d bits, one after another, from all parities of at most t bits in the order of `parities`.
 
     >>> import numpy as np
@@ -60,7 +60,7 @@ def tables_from_parities(answers: npt.NDArray[np.generic], *, d: int, t: int) ->
     return (walsh_hadamard(given[places]) / 2.0**t).reshape(-1)
 
 
-def parities_from_tables(tables: npt.NDArray[np.generic], *, d: int, t: int) -> npt.NDArray[np.float64]:
+def parities_from_tables(tables: npt.NDArray[Any], *, d: int, t: int) -> npt.NDArray[np.float64]:
     """All parities of at most t bits from all t-way tables of d bits: the mean over the tables that show them.
 
     >>> import numpy as np

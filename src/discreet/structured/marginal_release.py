@@ -32,14 +32,13 @@ from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.number import exact
 from discreet.queries.marginals import Marginals
 from discreet.queries.workload import swaps
-from discreet.release.counted import counted
 from discreet.release.errors import Adjusted, SubGaussianRuns
 from discreet.release.noise import relation_for
 from discreet.release.release import Release
 from discreet.structured.consistency import non_negative
 from discreet.structured.residual import Residuals, inverse_norms, residuals_of
 from discreet.structured.residual_plan import Objective, Plan, plan, replaced
-from discreet.structured.residual_tables import answers, measured
+from discreet.structured.residual_tables import answers, measured, source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -139,7 +138,7 @@ class MarginalRelease:
         return made
 
     def __call__(self, data: object, *, rng: RandomSource | None = None) -> Release:
-        """The tables of a histogram, of encoded rows or of a frame."""
+        """The tables of a histogram, of encoded rows, of a frame or file, or of a `Table` on any engine."""
         _, mechanism = self._unit
 
         def noisy(
@@ -156,7 +155,7 @@ class MarginalRelease:
             quotient, remainder = np.divmod(noise, m)
             return (values + quotient) + remainder / m
 
-        values = measured(self.residuals, counted(data, self.workload.domain), noisy)
+        values = measured(self.residuals, source(data, self.workload), noisy)
         unbiased = answers(self.residuals, values, self.workload)
         made = non_negative(self.residuals, values, self.workload)
         errors = Adjusted(self.errors(), unbiased=unbiased, answers=made)

@@ -10,9 +10,17 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from discreet.data.engines.choose import engine_for
+from discreet.data.engines.duckdb import DuckDB
+from discreet.data.engines.positions import positions
+from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.data.histogram import Histogram
 from discreet.data.records import Records
+from discreet.data.relation import Relation
+from discreet.data.table import Table
+from discreet.errors import DomainError, UnsupportedError
 from discreet.queries.marginals import Marginals
+from discreet.release.counted import counted
 from discreet.structured.residual import Residuals, Tables
 
 if TYPE_CHECKING:
@@ -25,6 +33,25 @@ if TYPE_CHECKING:
     Counts = npt.NDArray[np.int64]
 
 CELLS = 1 << 21  # of the tables that are worked on at a time
+
+
+def source(data: object, workload: Marginals) -> Countable:
+    """What the tables are counted from: a histogram, rows, a frame or file that is encoded first, or a private table.
+
+    A table with one row to a unit is read row by row by the embedded engine, and by few group-bys elsewhere.
+    """
+    if not isinstance(data, Table):
+        return counted(data, workload.domain)
+    if data.rows_per_unit != 1:
+        raise UnsupportedError("a unit with several rows is paid for by Curator.release; here rows_per_unit must be 1")
+    for name, declared in workload.domain.items():
+        if name == data.unit or data.domain[name] != declared:
+            raise DomainError(f"the table declares column {name!r} otherwise than the workload")
+    engine = data.engine or engine_for(data.source)
+    if isinstance(engine, DuckDB) and not isinstance(data.source, Relation):
+        bound = {"unit": data.unit, "rows_per_unit": 1, "salt": data.salt}
+        return Records(workload.domain, positions(data.source, workload.domain, **bound))
+    return TablesOfCounts(data, workload.sets, domain=workload.domain)
 
 
 def measured(
@@ -85,7 +112,7 @@ def _counted(data: Countable, group: Tables, rows: Places) -> list[Counts]:
 
     names = list(data.domain)
     sets = [tuple(names[place] for place in columns) for columns in group.columns[rows].tolist()]
-    if isinstance(data, Records):
+    if isinstance(data, Records | TablesOfCounts):
         return data.marginals(sets)
     if isinstance(data, Histogram):
         flat = np.asarray(integers(to_numpy(Marginals(data.domain, tuple(sets)).apply(data.counts.reshape(-1)))))
