@@ -1,6 +1,9 @@
 """Workloads with structure: medians, quantiles, graphs."""
 
+from discreet.structured.chebyshev import ChebyshevConjunctions as ChebyshevConjunctions
+from discreet.structured.chebyshev import ConjunctionSummary as ConjunctionSummary
 from discreet.structured.continual import ContinualCounter as ContinualCounter
+from discreet.structured.correlation import nearest_correlation as nearest_correlation
 from discreet.structured.degrees import DegreeHistogram as DegreeHistogram
 from discreet.structured.degrees import DegreeSequence as DegreeSequence
 from discreet.structured.degrees import EdgeCount as EdgeCount
@@ -14,6 +17,8 @@ from discreet.structured.node_privacy import NodeEdgeCount as NodeEdgeCount
 from discreet.structured.node_triangles import NodeTriangleCount as NodeTriangleCount
 from discreet.structured.noisy_local import NoisyLocal as NoisyLocal
 from discreet.structured.noisy_local import SensitivityBound as SensitivityBound
+from discreet.structured.parity_projection import ParityAnswers as ParityAnswers
+from discreet.structured.parity_projection import ParityProjection as ParityProjection
 from discreet.structured.prefix_tree import PrefixTree as PrefixTree
 from discreet.structured.private_quantile import PrivateQuantile as PrivateQuantile
 from discreet.structured.quantile_grid import GridQuantile as GridQuantile

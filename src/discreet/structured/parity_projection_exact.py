@@ -62,7 +62,7 @@ def _signs(d: int) -> Matrix:
     import numpy as np
 
     bits = (np.arange(1 << (d - 1))[:, None] >> np.arange(d)) & 1
-    return np.roll(1.0 - 2.0 * bits, 1, axis=1)
+    return np.roll((1 - 2 * bits).astype(np.float64), 1, axis=1)
 
 
 def _furthest(signs: Matrix, matrix: Matrix) -> Vector:
