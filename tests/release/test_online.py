@@ -28,6 +28,7 @@ from discreet.release.online import PrivateMultiplicativeWeights
 from discreet.release.online_passes import OfflineWeights
 from discreet.release.online_session import Distribution, Gate, OnlineSession, span
 from discreet.release.online_settings import Settings, Task, settle, settle_passes
+from discreet.release.online_suspended import Suspended
 from tests.scale import counts
 
 BIT = Domain({"bit": Boolean()})
@@ -481,6 +482,38 @@ def test_a_session_on_torch_answers_as_on_numpy():
 
     assert np.allclose([here.ask(query) for query in workload], [there.ask(query) for query in workload], atol=2)
     assert here.updates_left == there.updates_left
+
+
+def test_a_suspended_session_goes_on_and_gives_up_one_update(tmp_path):
+    domain = Domain({f"b{i}": Boolean() for i in range(4)})
+    data, questions = Histogram.random(domain, n=50_000, seed=1), list(marginals(domain, 2))
+    pmw = PrivateMultiplicativeWeights(domain, n=50_000, budget=ApproxDP(1.0, 1e-6), queries=24)
+    session = pmw.open(data, rng=SeededRandom(1))
+    for question in questions[:10]:
+        session.ask(question)
+    before, left = session.histogram.counts, session._gate.left
+    session.suspend().save(tmp_path / "session.npz")
+    after = Suspended.load(tmp_path / "session.npz")
+    again = pmw.resume(data, after, rng=SeededRandom(2))
+
+    assert np.allclose(again.histogram.counts, before)
+    assert (again.queries_left, again._gate.left) == (14, left - 1)
+    assert again.distribution.potential == session.distribution.potential
+    assert abs(again.ask(questions[10]) - questions[10].answer(data)[0]) <= again.alpha
+    with pytest.raises(BudgetExhausted):
+        session.ask(questions[0])
+    with pytest.raises(ParameterError, match="suspended under these parameters"):
+        PrivateMultiplicativeWeights(domain, n=50_000, budget=ApproxDP(1.0, 1e-6), queries=5).resume(data, after)
+
+
+def test_one_secret_threshold_cannot_be_put_aside(tmp_path):
+    pmw = PrivateMultiplicativeWeights(BIT, n=100_000, budget=PureDP(1.0), queries=2)
+    session = pmw.open(Histogram(BIT, [50_000, 50_000]))
+    with pytest.raises(UnsupportedError, match="share one secret threshold"):
+        session.suspend()
+    (tmp_path / "other").write_bytes(b"other")
+    with pytest.raises(ParameterError, match="written by Suspended"):
+        Suspended.load(tmp_path / "other")
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])

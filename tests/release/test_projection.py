@@ -18,7 +18,7 @@ from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.queries.local import Junta
 from discreet.queries.marginals import marginals
 from discreet.queries.ordered import thresholds
-from discreet.release.noise import noise_for
+from discreet.release.noise import noise_for, variance
 from discreet.release.projection import LeastSquaresProjection
 from discreet.release.projection_nearest import ORIGIN, hull, nearest
 from tests.scale import counts
@@ -123,7 +123,7 @@ def test_the_expected_error_keeps_its_bound_and_is_far_below_the_noise():
         squares.append(float(np.mean(error**2)))
         largest.append(float(abs(error).max()))
 
-    assert np.mean(squares) <= mechanism.mean_squared_error() < mechanism.variances()[0] / 4
+    assert np.mean(squares) <= mechanism.mean_squared_error() < variance(mechanism.noise) / 4
     assert max(largest) <= mechanism.accuracy(0.05)
 
 

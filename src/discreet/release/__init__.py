@@ -19,6 +19,7 @@ from discreet.release.net import net_rows as net_rows
 from discreet.release.online import PrivateMultiplicativeWeights as PrivateMultiplicativeWeights
 from discreet.release.online_passes import OfflineWeights as OfflineWeights
 from discreet.release.online_session import OnlineSession as OnlineSession
+from discreet.release.online_suspended import Suspended as Suspended
 from discreet.release.projection import LeastSquaresProjection as LeastSquaresProjection
 from discreet.release.release import Release as Release
 from discreet.release.small_database import SmallDatabase as SmallDatabase

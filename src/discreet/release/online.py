@@ -33,6 +33,7 @@ from discreet.queries.workload import swaps
 from discreet.release.noise import relation_for
 from discreet.release.online_session import OnlineSession
 from discreet.release.online_settings import Settings, Task, settle, settle_passes, share
+from discreet.release.online_suspended import Suspended
 
 if TYPE_CHECKING:
     from discreet.queries.workload import Workload
@@ -100,6 +101,15 @@ class PrivateMultiplicativeWeights:
         histogram = self.histogram(data)
         settings = self.settings(self.rows(histogram, rng=rng))
         return OnlineSession(histogram, settings, queries=self.queries, relation=self.neighbours, rng=rng)
+
+    def resume(self, data: object, after: Suspended, *, rng: RandomSource | None = None) -> OnlineSession:
+        """Go on with a suspended session on the same data, for the price already paid; `after` may be used once."""
+        histogram = self.histogram(data)
+        session = OnlineSession(
+            histogram, self.settings(after.n), queries=self.queries, relation=self.neighbours, rng=rng
+        )
+        session.go_on(after)
+        return session
 
     def histogram(self, data: object) -> Histogram:
         """The data, counted."""

@@ -20,7 +20,7 @@ import threading
 from fractions import Fraction
 from typing import TYPE_CHECKING, NoReturn
 
-from discreet.data.arrays import Array, namespace, total
+from discreet.data.arrays import Array, like, namespace, to_numpy, total
 from discreet.data.histogram import Histogram
 from discreet.errors import BudgetExhausted, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource, source
@@ -29,6 +29,7 @@ from discreet.privacy.neighbours import AddRemove, Neighbours, Replace
 from discreet.queries.local import Box
 from discreet.queries.workload import Workload, same_domain
 from discreet.release.online_settings import Settings
+from discreet.release.online_suspended import Suspended
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,10 +44,10 @@ class Distribution:
 
     __slots__ = ("_since", "mass", "potential", "weights")
 
-    def __init__(self, like: Array) -> None:
-        library = namespace(like)
-        self.weights = library.ones_like(like.reshape(-1), dtype=library.float64)
-        self.mass = float(math.prod(like.shape))
+    def __init__(self, cells: Array) -> None:
+        library = namespace(cells)
+        self.weights = library.ones_like(cells.reshape(-1), dtype=library.float64)
+        self.mass = float(math.prod(cells.shape))
         self.potential = math.log(self.mass)
         self._since = 0
 
@@ -208,6 +209,30 @@ class OnlineSession:
             if found is None:
                 return float(model)
             return model + self.correct(query, span_of, *found)
+
+    def suspend(self) -> Suspended:
+        """End this session and return what is public of it, for `PrivateMultiplicativeWeights.resume`."""
+        if not self.settings.fresh:
+            raise UnsupportedError("all updates of this session share one secret threshold; it cannot be resumed")
+        with self._lock:
+            self._refuse_when_done()
+            state = self.distribution
+            ended = Suspended(
+                weights=to_numpy(state.weights / state.mass), potential=state.potential, asked=self.asked,
+                left=max(0, self._gate.left - 1), n=self.settings.n,
+            )  # fmt: skip
+            self.asked, self._gate.left = self.queries, 0
+        return ended
+
+    def go_on(self, after: Suspended) -> None:
+        """Take over the public side of a suspended session, before anything was asked."""
+        state = self.distribution
+        fits = len(after.weights) == len(state.weights) and after.n == self.settings.n and self.settings.fresh
+        within = 0 <= after.asked <= self.queries and 0 <= after.left < self.settings.updates
+        require(fits and within and self.asked == 0, "a session suspended under these parameters", after=repr(after))
+        state.weights = like(after.weights, state.weights)
+        state.mass, state.potential = total(state.weights).item(), after.potential
+        self.asked, self._gate.left = after.asked, after.left
 
     def pass_over(
         self, differences: npt.NDArray[np.int64], spans: npt.NDArray[np.int64]

@@ -147,12 +147,6 @@ class LeastSquaresProjection:
         sigma = float(exact(self.noise.sigma))
         return min(raw, (self.n * sigma * self.radius * width + self.gap) / k)
 
-    def variances(self) -> npt.NDArray[np.float64]:
-        """The variance of each answer before the projection, which never increases the sum of squared errors."""
-        import numpy as np
-
-        return np.full(len(self.workload), variance(self.noise))
-
     def errors(self) -> error_forms.Errors:
         """The theorem's tail bound on the length of the error, which bounds each entry."""
         if not swaps(self.neighbours):
