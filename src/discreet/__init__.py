@@ -13,6 +13,7 @@ from discreet._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from discreet import attacks as attacks
+    from discreet import bounds as bounds
     from discreet import composition as composition
     from discreet import curator as curator
     from discreet import data as data
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 _PACKAGES = (
     "attacks",
+    "bounds",
     "composition",
     "curator",
     "data",
