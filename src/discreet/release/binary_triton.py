@@ -6,6 +6,7 @@ Exponents are in single precision; weights are rounded to eleven bits, without b
 """
 
 # ruff: noqa: ANN001, ANN201, ANN202 - the kernel is typed by what it is called with
+# pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
 

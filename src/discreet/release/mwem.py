@@ -198,7 +198,7 @@ class MWEM:
             where = self._places(chosen)
             noisy = np.asarray(self.noise(true[where], rng=rng))
             places, values, larger = universe.measurement(chosen, noisy)
-            fit.measured(places, values, variance=larger * max(variance(self.noise), 1e-9))
+            fit.measured(places, values, variance=larger * self._variance)
             fit.improve(self.steps)
         fit.improve(POLISH)
         return universe.finish(fit.theta, n)
@@ -218,10 +218,15 @@ class MWEM:
         parts = [weight / most for weight in self.workload.weights]  # at most 1, so that scores move no more
         return np.array([int(w) * p.numerator // p.denominator for w, p in zip(wrong, parts, strict=True)])
 
+    @cached_property
+    def _variance(self) -> float:
+        """Of the noise of every measured number, and not so little that nothing else would count."""
+        return max(variance(self.noise), 1e-9)
+
     @property
     def _mean_noise(self) -> float:
         """E|noise|, to compare tables of unlike sizes."""
-        return math.sqrt(variance(self.noise) * (0.5 if isinstance(self._spent, PureDP) else 2 / math.pi))
+        return math.sqrt(self._variance * (0.5 if isinstance(self._spent, PureDP) else 2 / math.pi))
 
     def _places(self, chosen: int) -> slice:
         if not self.tables:
