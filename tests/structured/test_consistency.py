@@ -133,3 +133,14 @@ def test_a_bound_that_forgot_the_move_would_be_caught():
     moved = Adjusted(near, unbiased=np.array([100.0]), answers=np.array([50.0]))
 
     assert near.accuracy(0.05) < 50 <= moved.accuracy(0.05)
+
+
+def test_a_release_of_tables_is_stored_with_both_kinds_of_answers(tmp_path):
+    workload = marginals(mixed(4, 3), 1, weights=[1, 2])
+    made = MarginalRelease(workload, budget=ZCDP(0.05))(Records.random(workload.domain, 50, seed=5))
+    read = type(made).load(made.save(tmp_path / "tables.zip"))
+
+    assert read.answers.tolist() == made.answers.tolist()
+    assert read.unbiased.tolist() == made.unbiased.tolist()
+    assert read.accuracy(0.05) == pytest.approx(made.accuracy(0.05))
+    assert read.errors.each(0.1).tolist() == made.errors.each(0.1).tolist()

@@ -1,7 +1,8 @@
 """A release in one file: numbers in Parquet, everything else in JSON, in a ZIP archive; no code is ever stored.
 
     release.json      workload, guarantee, the form of the errors, the kind of model
-    answers.parquet   one row per query: the answer, and its sub-Gaussian parameter where there is one
+    answers.parquet   one row per query: the answer, and where they exist its sub-Gaussian parameter and the
+                      unbiased answer it was moved from
     model.parquet     one row per table of the model: its numbers
 
 Numbers of promises are exact, as text.  The same release is always the same bytes.
@@ -24,7 +25,7 @@ from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import RELATIONS
 from discreet.privacy.number import exact, tidy
 from discreet.queries.stored import from_dict
-from discreet.release.errors import Bounded, Errors, Independent, SubGaussian, Unproven
+from discreet.release.errors import Adjusted, Bounded, Errors, Independent, SubGaussian, SubGaussianRuns, Unproven
 from discreet.release.models.stored import describe, rebuild
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 def to_bytes(release: Release) -> bytes:
     """The whole file."""
-    errors, spread = _errors(release.errors)
-    columns = {"answer": release.answers} | ({} if spread is None else {"sd": spread})
+    errors, more = _errors(release.errors)
+    columns = {"answer": release.answers} | more
     about: dict[str, Any] = {
         "form": FORM,
         "workload": release.workload.to_dict(),
@@ -79,7 +80,6 @@ def from_bytes(data: bytes) -> Release:
     found = np.asarray(answers["answer"], dtype=np.float64)
     if len(found) != len(workload):
         raise DomainError(f"the file has {len(found)} answers to {len(workload)} queries")
-    spread = answers.get("sd")
     model = None
     if about.get("model"):
         model = rebuild(about["model"], [np.asarray(row, dtype=np.float64) for row in tables["numbers"]])
@@ -87,7 +87,7 @@ def from_bytes(data: bytes) -> Release:
         workload=workload,
         answers=found,
         guarantee=guarantee_from_dict(about["guarantee"]),
-        errors=_read_errors(about["errors"], None if spread is None else np.asarray(spread, dtype=np.float64)),
+        errors=_read_errors(about["errors"], {n: np.asarray(c, dtype=np.float64) for n, c in answers.items()}),
         model=model,
     )
 
@@ -132,23 +132,30 @@ def guarantee_from_dict(stored: dict[str, Any]) -> Guarantee:
     return kind(**numbers, neighbours=None if relation is None else RELATIONS[relation])
 
 
-def _errors(errors: Errors) -> tuple[dict[str, Any], npt.NDArray[np.float64] | None]:
+def _errors(errors: Errors) -> tuple[dict[str, Any], dict[str, npt.NDArray[np.float64]]]:
+    """The form of the errors, and its columns."""
+    import numpy as np
+
     match errors:
         case Independent():
             return {"kind": "independent", "noise": errors.noise.event().to_dict(), "size": errors.size} | (
                 {"unit": errors.unit}
-            ), None
+            ), {}
         case SubGaussian():
-            return {"kind": "sub_gaussian"}, errors.sd
+            return {"kind": "sub_gaussian"}, {"sd": errors.sd}
+        case SubGaussianRuns():
+            return {"kind": "sub_gaussian"}, {"sd": np.repeat(errors.sd, errors.runs)}
+        case Adjusted():
+            return {"kind": "adjusted"}, _errors(errors.noise)[1] | {"unbiased": errors.unbiased}
         case Bounded():
-            return {"kind": "bounded", "alpha": errors.alpha, "beta": errors.beta, "size": errors.size}, None
+            return {"kind": "bounded", "alpha": errors.alpha, "beta": errors.beta, "size": errors.size}, {}
         case Unproven():
-            return {"kind": "unproven", "reason": errors.reason}, None
+            return {"kind": "unproven", "reason": errors.reason}, {}
         case _:
             raise UnsupportedError(f"errors of kind {type(errors).__name__} are not stored")
 
 
-def _read_errors(stored: dict[str, Any], spread: npt.NDArray[np.float64] | None) -> Errors:
+def _read_errors(stored: dict[str, Any], columns: dict[str, npt.NDArray[np.float64]]) -> Errors:
     match stored:
         case {"kind": "independent", "noise": noise, "size": size, "unit": unit}:
             found = events.from_dict(noise)
@@ -156,8 +163,10 @@ def _read_errors(stored: dict[str, Any], spread: npt.NDArray[np.float64] | None)
                 return Independent(Laplace.with_scale(found.scale, sensitivity=found.sensitivity), size, unit)
             if isinstance(found, events.GaussianEvent):
                 return Independent(Gaussian.with_sigma(found.sigma, sensitivity=found.sensitivity), size, unit)
-        case {"kind": "sub_gaussian"} if spread is not None:
-            return SubGaussian(spread)
+        case {"kind": "sub_gaussian"} if "sd" in columns:
+            return SubGaussian(columns["sd"])
+        case {"kind": "adjusted"} if {"sd", "unbiased"} <= set(columns):
+            return Adjusted(SubGaussian(columns["sd"]), unbiased=columns["unbiased"], answers=columns["answer"])
         case {"kind": "bounded", "alpha": alpha, "beta": beta, "size": size}:
             return Bounded(alpha, beta, size)
         case {"kind": "unproven", "reason": reason}:
