@@ -12,10 +12,11 @@ import pytest
 import torch
 
 from discreet.data import Boolean, Categorical, Domain, Histogram, Identifier, Integer, Records
-from discreet.errors import DomainError, ParameterError, UnsupportedError
+from discreet.errors import DiscreetError, DomainError, ParameterError, UnsupportedError
 from discreet.privacy.neighbours import AddRemove, EdgeNeighbours, NullRow, Replace
 from discreet.queries import (
     Box,
+    Conjunction,
     Dense,
     Junta,
     Stacked,
@@ -342,6 +343,38 @@ def test_bad_parameters_are_refused():
     for build in bad:
         with pytest.raises(ParameterError):
             build()
+
+
+def test_predicates_as_text_mean_what_they_mean_in_a_question():
+    age, ward = range(3), ("a", "b", None)
+    texts = ["age >= 1 AND ward = 'a'", "ward IS NULL", "icu OR NOT age = 2", "ward IN ('a', 'b')", "age * 2 > 3"]
+    rules = [
+        lambda a, i, w: a >= 1 and w == "a",
+        lambda a, i, w: w is None,
+        lambda a, i, w: i or a != 2,
+        lambda a, i, w: w in ("a", "b"),
+        lambda a, i, w: a * 2 > 3,
+    ]
+    cells = list(itertools.product(age, (False, True), ward))
+    w = from_predicates(MIXED, texts)
+
+    assert w.matrix().tolist() == [[int(rule(*cell)) for cell in cells] for rule in rules]
+    assert isinstance(w[1], Junta)
+    assert w[1].names == ("ward",)
+
+
+def test_conditions_of_the_library_are_predicates():
+    old = Conjunction(("ward", "age", "icu"), (("age", ">=", 1), ("ward", "=", "b")))
+
+    assert np.array_equal(
+        from_predicates(MIXED, [old]).matrix(), from_predicates(MIXED, ["age >= 1 AND ward = 'b'"]).matrix()
+    )
+
+
+@pytest.mark.parametrize("text", ["agee > 1", "age >", "SELECT", "age > 1 GROUP BY age", "1 = 1", "COUNT(*) > 3"])
+def test_text_that_is_no_predicate_is_refused(text):
+    with pytest.raises(DiscreetError):
+        from_predicates(MIXED, [text])
 
 
 def test_domains_do_not_mix():

@@ -13,6 +13,7 @@ from discreet.data.domain import Domain
 from discreet.data.histogram import Histogram
 from discreet.ledger import Receipt
 from discreet.privacy.guarantee import Guarantee
+from discreet.queries.predicates import from_predicates
 from discreet.queries.workload import Workload
 from discreet.release.online_session import OnlineSession
 
@@ -45,9 +46,12 @@ class Session:
         """The public estimate of all cells, which the answers have made."""
         return self._online.histogram
 
-    def ask(self, query: Workload) -> float:
-        """The answer to one counting question, in counts: `session.ask(marginals(session.domain, 2)[7])`."""
-        return self._online.ask(query)
+    def ask(self, query: Workload | str) -> float:
+        """The answer to one counting question, in counts.
+
+        It is a query such as `marginals(session.domain, 2)[7]`, or a predicate as in WHERE: "age >= 65 AND readmitted".
+        """
+        return self._online.ask(from_predicates(self.domain, [query])[0] if isinstance(query, str) else query)
 
     def privacy(self) -> Guarantee:
         """What was spent on opening."""

@@ -42,6 +42,7 @@ from discreet.queries.ordered import Thresholds as Thresholds
 from discreet.queries.ordered import counts as counts
 from discreet.queries.ordered import ranges as ranges
 from discreet.queries.ordered import thresholds as thresholds
+from discreet.queries.predicates import from_predicates as from_predicates
 from discreet.queries.products import Products as Products
 from discreet.queries.products import monotone_conjunctions as monotone_conjunctions
 from discreet.queries.products import monotone_disjunctions as monotone_disjunctions
@@ -53,5 +54,4 @@ from discreet.queries.stored import from_dict as from_dict
 from discreet.queries.workload import Workload as Workload
 from discreet.queries.written import Dense as Dense
 from discreet.queries.written import RandomCounting as RandomCounting
-from discreet.queries.written import from_predicates as from_predicates
 from discreet.queries.written import random_counting as random_counting

@@ -1,7 +1,6 @@
-"""Workloads given entry by entry, by predicates or by chance.
+"""Workloads given entry by entry, or by chance.
 
-    Dense             a matrix of integers, rationals or floats (read exactly)
-    from_predicates   the counts of the rows that satisfy each predicate
+    Dense             a matrix of integers or floats (read exactly)
     random_counting   random sets of cells, drawn row by row from a public seed and never kept
 
 Theorem.  The sensitivities of a written matrix are the largest norm of a column and of a difference of two columns.
@@ -11,16 +10,15 @@ Proof: docs/theory/workloads.md.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.data.arrays import Array, like, stack
 from discreet.data.domain import Domain
 from discreet.data.records import countable
-from discreet.errors import ParameterError, UnsupportedError, require
+from discreet.errors import UnsupportedError, require
 from discreet.privacy.neighbours import Neighbours
 from discreet.queries.local import Junta
 from discreet.queries.workload import DENSEST, Workload, from_columns
@@ -104,52 +102,6 @@ class Dense(Workload):
         if self._entries.size > STORED:
             raise UnsupportedError(f"a matrix of more than {STORED} entries is not stored as text")
         return {"type": "dense", "domain": self.domain.to_dict(), "matrix": self._entries.tolist()}
-
-
-def from_predicates(
-    domain: Domain, predicates: Sequence[Callable[[Mapping[str, Any]], object]], *, columns: Sequence[str] | None = None
-) -> Workload:
-    """One counting query per predicate: a function of a row, which is a mapping from column names to values.
-
-    It is called on every combination of values of the columns (all of them, unless fewer are named), and
-    looks at no data.  NULL is None.
-
-    >>> from discreet.data.columns import Boolean, Integer
-    >>> domain = Domain({"age": Integer(60, 62), "icu": Boolean()})
-    >>> from_predicates(domain, [lambda row: row["age"] > 60 and row["icu"]]).matrix().tolist()
-    [[0, 0, 0, 1, 0, 1]]
-    """
-    import numpy as np
-
-    from discreet.queries.combined import Stacked
-
-    kept = countable(domain)
-    require(len(predicates) >= 1, "at least one predicate", predicates=len(predicates))
-    require(all(callable(test) for test in predicates), "functions of a row", predicates=len(predicates))
-    names = tuple(name for name in kept if columns is None or name in columns)
-    require(columns is None or set(columns) == set(names), "columns of the domain", columns=columns)
-    size = math.prod(kept[name].size for name in names)
-    require(size * len(predicates) <= DENSEST, f"at most {DENSEST} values", values=size * len(predicates))
-    rows = [dict(zip(names, values, strict=True)) for values in itertools.product(*(_values(kept, n) for n in names))]
-    tables = [np.array([_truth(test(row)) for row in rows], dtype=np.int64) for test in predicates]
-    if len(names) == len(kept):
-        return Dense(np.stack(tables), kept)
-    return Stacked([Junta(kept, names, table) for table in tables])
-
-
-def _values(domain: Domain, name: str) -> list[Any]:
-    declared = domain[name]
-    low, high = declared.codes
-    return [declared.decode(code) for code in range(low, high + 1)] + [None] * declared.nullable
-
-
-def _truth(value: object) -> bool:
-    """NULL and whatever is not true count as false."""
-    if value is None or isinstance(value, bool):
-        return bool(value)
-    if type(value).__name__ == "bool" or value in (0, 1):  # numpy's truth values
-        return bool(value)
-    raise ParameterError(f"need a predicate that is true or false, got {type(value).__name__}")
 
 
 def random_counting(domain: Domain, count: int, *, seed: int) -> RandomCounting:

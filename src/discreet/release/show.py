@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from discreet.data.columns import Column
 from discreet.data.records import Records
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.queries.marginals import Marginals
+from discreet.queries.predicates import values
 
 if TYPE_CHECKING:
     import altair as alt
@@ -21,17 +21,6 @@ if TYPE_CHECKING:
 
 MOST = 100_000  # queries that are written out as text
 BARS = 40  # answers that are drawn as bars; more make a line
-
-
-def values(declared: Column) -> list[Any]:
-    """The value of every position; None for NULL.
-
-    >>> from discreet.data.columns import Integer
-    >>> values(Integer(3, 5, nullable=True))
-    [3, 4, 5, None]
-    """
-    low, high = declared.codes
-    return [declared.decode(code) for code in range(low, high + 1)] + [None] * declared.nullable
 
 
 def frame(records: Records) -> pd.DataFrame:
