@@ -69,7 +69,7 @@ def gamma2(
 ) -> Gamma2:
     """Factors of a workload or of a matrix whose value is within 1 + tolerance of a certified lower bound.
 
-    The tolerance is 1e-5 up to 300 cells and 1e-3 above, unless given; the search also ends after a number of steps,
+    The tolerance is 1e-5 up to 300 cells and 1e-3 above (1e-4 for the total), unless given; the search also ends after a number of steps,
     or after `time_limit` seconds, with the bracket it then has.
 
     >>> gamma2([[1, 0], [1, 1]])  # 2 / sqrt(3)
@@ -94,7 +94,7 @@ def factors(
     require(tolerance is None or 0 < tolerance < 1, "0 < tolerance < 1", tolerance=tolerance)
     require(time_limit is None or time_limit > 0, "time_limit > 0", time_limit=time_limit)
     small = rows.dimension <= FINE
-    chosen = tolerance if tolerance is not None else 1e-5 if small else 1e-3
+    chosen = tolerance if tolerance is not None else 1e-5 if small else 1e-3 if objective == "max" else 1e-4
     found = solve(
         rows,
         columns,

@@ -55,21 +55,18 @@ def solve(
     """Iterate until value <= (1 + tolerance) lower_bound, or for so many iterations or seconds."""
     state = _State(rows, columns, objective)
     began = time.monotonic()
-    best, highest = math.inf, 0.0
-    found = tried = state.at
-    count = 0
-    while count < iterations:
-        count += 1
-        step = _Step(state)
-        if step.upper < best:
-            best, found = step.upper, state.at
-        if step.lower >= highest:
-            highest, tried = step.lower, state.at
-        if best <= highest * (1 + tolerance) or (time_limit is not None and time.monotonic() - began > time_limit):
+    shipped = proof = step = _Step(state)
+    count = 1
+    while True:
+        if step.upper < shipped.upper:
+            shipped = step
+        if step.lower > proof.lower:
+            proof = step
+        late = time_limit is not None and time.monotonic() - began > time_limit
+        if late or count == iterations or shipped.upper <= proof.lower * (1 + tolerance):
             break
         state.move(step)
-    shipped = _Step(state.back_to(found))
-    proof = shipped if tried is found else _Step(state.back_to(tried))
+        step, count = _Step(state), count + 1
     return Solution(strategy=shipped.strategy(), value=shipped.upper, lower_bound=proof.certified(), iterations=count)
 
 
@@ -88,11 +85,6 @@ class _State:
     def weights(self) -> tuple[Reals, Reals]:
         """p and q."""
         return _normal(self.at[: self.rows.size]), _normal(self.at[self.rows.size :])
-
-    def back_to(self, at: Reals) -> _State:
-        """The same with other weights."""
-        self.at = at
-        return self
 
     def move(self, step: _Step) -> None:
         """A multiplicative step, and some more of the last one."""

@@ -96,7 +96,9 @@ class Strategy:
         """(A^T A)^-1: that of the estimated coordinates, for noise of variance 1 on A y."""
         import numpy as np
 
-        inverse = np.linalg.pinv(self.matrix) if self.size != self.entries.shape[1] else np.linalg.inv(self.matrix)
+        if self.size != self.entries.shape[1]:
+            return np.linalg.inv(self.matrix.T @ self.matrix)
+        inverse = np.linalg.inv(self.matrix)
         return inverse @ inverse.T
 
     @cached_property
