@@ -197,7 +197,7 @@ def test_replacement_sold_as_addition_is_caught():
 
 
 class Audited:
-    """The first answer, rounded, of a release after one round on three cells."""
+    """The first answer, to a quarter, of a release after one round on three cells."""
 
     def __init__(self, epsilon, *, shrink=1) -> None:
         self.mwem = MWEM(CASES["queries"], n=2, budget=PureDP(epsilon), rounds=1, steps=1)
@@ -206,7 +206,7 @@ class Audited:
             self.mwem.__dict__["choice"] = Exponential(epsilon=self.mwem.choice.epsilon * shrink, sensitivity=1)
 
     def __call__(self, cells, *, rng):
-        return int(np.rint(self.mwem(Histogram(THREE, np.array(cells)), rng=rng).answers[0]))
+        return int(np.rint(self.mwem(Histogram(THREE, np.array(cells)), rng=rng).answers[0] * 4))
 
 
 @pytest.mark.statistical

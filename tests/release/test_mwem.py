@@ -1,0 +1,361 @@
+"""discreet.release.mwem and its parts: each claim in the module docstrings, in order."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy.optimize import minimize
+
+from discreet.composition import basic, concentrated
+from discreet.data.columns import Boolean, Integer
+from discreet.data.domain import Domain
+from discreet.data.histogram import Histogram
+from discreet.data.records import Records
+from discreet.errors import DomainError, ParameterError, UnsupportedError
+from discreet.hazmat.entropy import SeededRandom
+from discreet.privacy.event import from_dict
+from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
+from discreet.privacy.neighbours import AddRemove, Replace
+from discreet.queries.marginals import marginals
+from discreet.release.mwem import MWEM
+from discreet.release.mwem_average import _updated
+from discreet.release.mwem_fit import PRIOR, Fit
+from discreet.release.mwem_universe import Bits, Cells, universe_for
+from tests.scale import counts
+
+N = 5_000
+BITS = Domain({f"b{i}": Boolean() for i in range(8)})
+MIXED = Domain({"age": Integer(0, 6), "icu": Boolean(), "ward": Integer(0, 3)})
+BUDGETS = [PureDP(1), ZCDP(Fraction(1, 10)), ApproxDP(1, 1e-6), ApproxDP(1, 0)]
+RUNS = counts(quick=12, full=400)
+LARGEST = counts(quick=22, full=26)  # bits
+
+
+def _data(domain, *, n=N, seed=1):
+    return Histogram.random(domain, n=n, seed=seed)
+
+
+def _flat(domain, *, n=N):
+    return Histogram(domain, np.full(domain.size, n / domain.size))
+
+
+@pytest.mark.parametrize("n", [None, N])
+@pytest.mark.parametrize("budget", BUDGETS, ids=repr)
+@pytest.mark.parametrize("rounds", [1, 7, 30])
+def test_the_events_cost_the_budget(budget, n, rounds):
+    mechanism = MWEM(marginals(BITS, 2), n=n, budget=budget, rounds=rounds)
+    event = mechanism.event()
+
+    assert from_dict(event.to_dict()) == event
+    match budget:
+        case PureDP():
+            assert basic([event]).epsilon == 1
+        case ZCDP():
+            assert Fraction(99_999, 1_000_000) < concentrated([event]).rho <= Fraction(1, 10)
+        case ApproxDP(delta=0):
+            assert basic([event]).epsilon == 1
+        case _:
+            assert 0.95 < concentrated([event], budget.delta).epsilon <= 1
+
+
+@pytest.mark.parametrize("n", [None, N])
+def test_a_round_that_is_not_charged_would_be_noticed(n):
+    mechanism = MWEM(marginals(BITS, 2), n=n, budget=PureDP(1), rounds=6)
+    more = replace(mechanism, rounds=5).event()
+
+    assert basic([mechanism.event()]).epsilon == basic([more]).epsilon == 1
+    assert basic([mechanism.choice.event(), mechanism.noise.event()]).epsilon * 6 == (1 if n else Fraction(19, 20))
+
+
+def test_the_relation_is_the_budgets_or_follows_from_n():
+    workload = marginals(BITS, 2)
+
+    assert MWEM(workload, n=N, budget=PureDP(1)).privacy().neighbours is Replace
+    assert MWEM(workload, budget=PureDP(1)).privacy().neighbours is AddRemove
+    assert MWEM(workload, n=N, budget=PureDP(1, neighbours=AddRemove)).sensitivity == 1
+    assert MWEM(workload, n=N, budget=PureDP(1)).sensitivity == 2
+
+
+def test_a_public_n_is_never_read_off_the_data():
+    release = MWEM(marginals(BITS, 2), n=N, budget=PureDP(1), rounds=3)(_data(BITS, n=N + 700))
+
+    assert release.model.total == pytest.approx(N, rel=1e-4)
+
+
+def test_a_private_n_is_bought():
+    mechanism = MWEM(marginals(BITS, 2), budget=PureDP(1), rounds=3)
+    totals = {round(mechanism(_data(BITS), rng=SeededRandom(seed)).model.total) for seed in range(8)}
+
+    assert len(totals) > 1
+    assert max(abs(total - N) for total in totals) < 600  # noise of scale 20
+
+
+def _chosen(mechanism, data):
+    """The first choice of a run."""
+    made, choose = [], mechanism.choice
+    mechanism.__dict__["choice"] = lambda scores, *, rng: (made.append(choose(scores, rng=rng)), made[-1])[1]
+    release = mechanism(data)
+    return made[0], release
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("domain", [BITS, MIXED], ids=["bits", "mixed"])
+def test_without_noise_a_worst_table_is_chosen_and_met(domain, seed):
+    workload, data = marginals(domain, 2), _data(domain, seed=seed)
+    true = workload.answer(data)
+    wrong = np.abs(true - np.rint(workload.answer(_flat(domain))))
+    ends = np.cumsum([0, *workload.sizes])
+    each = [wrong[start:stop].sum() for start, stop in pairwise(ends)]
+    chosen, release = _chosen(MWEM(workload, n=N, budget=PureDP(10**6), rounds=1), data)
+
+    assert each[chosen] == max(each)
+    assert np.abs(release.answers - true)[ends[chosen] : ends[chosen + 1]].sum() < 0.02 * max(each)
+
+
+def test_without_noise_the_worst_query_is_chosen():
+    workload, data = marginals(MIXED, 2)[0:20], _data(MIXED)
+    worst = int(np.argmax(np.abs(workload.answer(data) - np.rint(workload.answer(_flat(MIXED))))))
+    release = MWEM(workload, n=N, budget=PureDP(10**6), rounds=1)(data)
+
+    assert release.answers[worst] == pytest.approx(workload.answer(data)[worst], abs=0.01 * N)
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=repr)
+@pytest.mark.parametrize("n", [None, N])
+@pytest.mark.parametrize("domain", [BITS, MIXED], ids=["bits", "mixed"])
+def test_a_release_is_far_closer_to_the_data_than_a_flat_guess(domain, n, budget):
+    workload, data = marginals(domain, 2), _data(domain)
+    true = workload.answer(data)
+    release = MWEM(workload, n=n, budget=budget, rounds=10)(data)
+
+    assert np.abs(release.answers - true).mean() < 0.35 * np.abs(workload.answer(_flat(domain)) - true).mean()
+    np.testing.assert_allclose(release.answers, workload.answer(release.model), rtol=1e-3, atol=1)
+
+
+def test_histograms_rows_frames_and_arrays_of_a_device_have_the_same_truth():
+    records = Records.random(BITS, 300, seed=2)
+    frame = pd.DataFrame({name: records.column(name).astype(bool) for name in BITS})
+    histogram = records.histogram()
+    on_device = Histogram(BITS, torch.as_tensor(histogram.counts))
+    universe = universe_for(marginals(BITS, 3), device=None)
+    expected = marginals(BITS, 3).answer(histogram)
+
+    assert isinstance(universe, Bits)
+    for data in (records, histogram, on_device, Records.from_frame(frame, BITS)):
+        assert np.array_equal(universe.truth(data), expected)
+
+
+@pytest.mark.parametrize("device", [None, "cpu:0"])
+def test_bits_and_cells_have_the_same_expectations(device):
+    workload = marginals(BITS, [["b0"], ["b1", "b4"], ["b2", "b3", "b7"]])
+    bits, cells = Bits(workload, device=device), Cells(workload, device=None)
+    table = np.random.default_rng(1).normal(size=8)
+    places, values, _ = bits.measurement(2, table)
+    theta = np.zeros(bits.count)
+    theta[places] = values / 8  # the polynomial whose values are the table, less its mean
+    log_z, parities = bits.expectations(theta)
+    other = np.concatenate([np.zeros(6), table - table.mean()])
+    expected_z, expected = cells.expectations(other)
+
+    assert log_z == pytest.approx(expected_z, abs=1e-4)
+    np.testing.assert_allclose(bits.answers(parities), expected, atol=1e-5)
+
+
+def test_the_same_run_on_arrays_of_a_device():
+    mechanism = MWEM(marginals(BITS, 2), n=N, budget=ZCDP(1), rounds=8)
+    here = mechanism(_data(BITS), rng=SeededRandom(5))
+    there = replace(mechanism, device="cpu:0")(_data(BITS), rng=SeededRandom(5))
+
+    np.testing.assert_allclose(here.answers, there.answers, atol=0.01 * N)
+    assert there.model.cells.__class__.__module__ == "torch"
+
+
+def _fit_of(universe, places, values, v, n):
+    fit = Fit(universe, n, np.zeros(universe.count))
+    fit.measured(places, values, variance=v)
+    return fit
+
+
+def test_the_estimate_has_the_most_entropy_for_what_was_measured():
+    """The dual, against scipy on the same function written out; the twin is a fit stopped after one evaluation."""
+    workload = marginals(MIXED, 2)
+    cells, matrix, n, v = Cells(workload, device=None), workload.matrix(), 1000.0, 50.0
+    places = np.arange(0, 30)
+    noisy = workload.answer(_data(MIXED, n=1000))[places] + np.random.default_rng(2).normal(size=30) * 7
+
+    def dual(theta):
+        logs = theta @ matrix[places]
+        weights = np.exp(logs - logs.max())
+        z = math.log(weights.sum()) + logs.max()
+        slope = n * (matrix[places] @ weights) / weights.sum() - noisy + PRIOR / n * v * theta
+        return n * z - theta @ noisy + PRIOR / n * v * (theta @ theta) / 2, slope
+
+    least = minimize(dual, np.zeros(30), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-15}).fun
+    fit, short = _fit_of(cells, places, noisy, v, n), _fit_of(cells, places, noisy, v, n)
+    fit.improve(400)
+    short.improve(1)
+
+    assert dual(fit.theta[places])[0] == pytest.approx(least, abs=0.5)
+    assert dual(short.theta[places])[0] > least + 5
+
+
+def test_measurements_of_one_statistic_are_averaged_by_their_precision():
+    cells = Cells(marginals(MIXED, 1), device=None)
+    fit = _fit_of(cells, np.array([0]), np.array([700.0]), 1.0, 1000.0)
+    fit.measured(np.array([0]), np.array([100.0]), variance=1e9)
+    fit.improve(100)
+
+    assert 1000 * fit.means[0] == pytest.approx(700, abs=1)
+
+
+def test_measurements_below_their_noise_are_not_believed():
+    cells = Cells(marginals(MIXED, 1), device=None)
+    fit = _fit_of(cells, np.array([0]), np.array([900.0]), 1e12, 1000.0)
+    fit.improve(100)
+
+    assert 1000 * fit.means[0] == pytest.approx(1000 / 7, abs=5)
+
+
+@pytest.mark.parametrize("noise", [0.0, 40.0])
+def test_an_update_lowers_the_divergence_as_the_lemma_says(noise):
+    """KL falls by 2 (e^2 - z^2) / (n w)^2 at least; with a step of twice the size it does not always."""
+    rng, n, broken = np.random.default_rng(7), 1000, 0
+    for _ in range(300):
+        x, h = rng.dirichlet(np.full(20, 0.3)) * n, rng.dirichlet(np.ones(20)) * n
+        query = rng.integers(0, 2, 20).astype(float)
+        e, z = query @ (x - h), noise * rng.normal()
+
+        def fall(rate, x=x, h=h, query=query):
+            after = _updated(h, query, rate, n)
+            return float((x / n) @ (np.log(after) - np.log(h)))
+
+        promised = 2 * (e * e - z * z) / n**2
+        broken += fall(8 * (e + z) / n) < promised - 1e-12
+
+        assert fall(4 * (e + z) / n) >= promised - 1e-12
+    assert broken > 10
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("budget", [PureDP(1), ZCDP(Fraction(1, 10))], ids=repr)
+def test_the_average_keeps_its_bound(budget):
+    workload, data = marginals(MIXED, 1), _data(MIXED, n=200_000)
+    mechanism = MWEM(workload, n=200_000, budget=budget, rounds=20, estimate="average")
+    rng = SeededRandom(3)
+    off = [np.abs(mechanism(data, rng=rng).answers - workload.answer(data)).max() for _ in range(RUNS)]
+
+    assert sum(error > mechanism.accuracy(0.05) for error in off) <= 0.05 * RUNS + 5 * math.sqrt(0.05 * RUNS)
+    assert mechanism.accuracy(0.05) < 200_000  # it says something
+
+
+def test_the_bound_is_smaller_than_that_of_2012():
+    """10^5 rows, 2^10 cells, 3360 queries and epsilon 1, each bound at its best T."""
+    domain = Domain({f"b{i}": Boolean() for i in range(10)})
+    workload = marginals(domain, 4)  # 3360 queries
+    ours = min(
+        MWEM(workload, n=10**5, budget=PureDP(1), rounds=t, estimate="average").accuracy() for t in range(20, 200, 5)
+    )
+    theirs = min(2e5 * math.sqrt(math.log(1024) / t) + 10 * t * math.log(len(workload)) for t in range(20, 400, 5))
+
+    assert ours < 0.6 * theirs
+
+
+def test_the_model_of_the_average_agrees_with_its_answers():
+    workload = marginals(MIXED, 2)
+    release = MWEM(workload, n=N, budget=PureDP(1), rounds=5, estimate="average")(_data(MIXED))
+
+    np.testing.assert_allclose(release.answers, workload.answer(release.model), atol=1e-6)
+    assert release.accuracy(0.05) == MWEM(workload, n=N, budget=PureDP(1), rounds=5, estimate="average").accuracy(0.05)
+
+
+def test_nothing_is_claimed_of_errors_that_depend_on_the_data():
+    with pytest.raises(UnsupportedError, match="depends on the data"):
+        MWEM(marginals(BITS, 2), n=N, budget=PureDP(1)).accuracy()
+    with pytest.raises(UnsupportedError, match="public n"):
+        MWEM(marginals(BITS, 2), budget=PureDP(1), estimate="average").accuracy()
+
+
+def test_weights_scale_the_answers_and_steer_the_choice():
+    plain = marginals(BITS, 2)
+    heavy = [1 if names == ("b0", "b1") else Fraction(1, 1000) for names in plain.sets]
+    weighted = marginals(BITS, 2, weights=heavy)
+    data = _data(BITS)
+    mechanism = MWEM(weighted, n=N, budget=PureDP(1000), rounds=1)
+    release = mechanism(data)
+    table = weighted.sets.index(("b0", "b1"))
+
+    np.testing.assert_allclose(release.answers[4 * table : 4 * table + 4],
+                               plain.answer(data)[4 * table : 4 * table + 4], atol=0.01 * N)  # fmt: skip
+    np.testing.assert_allclose(release.answers, weighted.answer(release.model), rtol=1e-3, atol=0.1)
+
+
+def test_weighted_scores_move_no_more_than_the_sensitivity():
+    weighted = marginals(BITS, 2, weights=[Fraction(i % 7 + 1, 9) for i in range(28)])
+    mechanism = MWEM(weighted, n=N, budget=PureDP(1))
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        off = rng.integers(0, 50, len(weighted))
+        moved = off.copy()
+        for table in range(28):
+            moved[4 * table + rng.integers(4)] += 1
+            moved[4 * table + rng.integers(4)] += 1
+
+        assert np.abs(mechanism._scores(moved) - mechanism._scores(off)).max() <= mechanism.sensitivity
+
+
+def test_scores_are_integers():
+    seen = []
+    mechanism = MWEM(marginals(BITS, 2), n=N, budget=PureDP(1), rounds=2)
+    choose = mechanism.choice
+    mechanism.__dict__["choice"] = lambda scores, *, rng: (seen.append(scores), choose(scores, rng=rng))[1]
+    mechanism(_data(BITS))
+
+    assert all(scores.dtype.kind == "i" for scores in seen)
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"rounds": 0}, {"rounds": 1.5}, {"rounds": True}, {"steps": 0}, {"n": 0}, {"n": 2.0}, {"estimate": "best"},
+        {"budget": ZCDP(0)}, {"budget": PureDP(0)},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_rejects_parameters_outside_their_domain(wrong):
+    with pytest.raises(ParameterError):
+        MWEM(marginals(BITS, 2), **({"budget": PureDP(1), "n": N} | wrong))
+
+
+def test_rejects_budgets_and_data_of_another_kind():
+    with pytest.raises(UnsupportedError, match="PureDP, ApproxDP or ZCDP"):
+        MWEM(marginals(BITS, 2), budget=GaussianDP(1))
+    with pytest.raises(DomainError):
+        MWEM(marginals(BITS, 2), budget=PureDP(1), rounds=1)(_data(MIXED))
+
+
+def test_thirty_rounds_on_a_million_cells_run():
+    domain = Domain({f"b{i}": Boolean() for i in range(20)})
+    workload, data = marginals(domain, 2), Histogram.random(domain, n=100_000, seed=1)
+    true = workload.answer(data)
+    release = MWEM(workload, n=100_000, budget=ZCDP(0.1), rounds=30)(data)
+    off = np.abs(release.answers - true).reshape(-1, 4).sum(axis=1).mean() / 200_000
+
+    assert off < 0.03  # total variation of a table, on average; the uniform distribution has 0.27
+    assert len(release.model.sample(1000)) == 1000
+
+
+def test_millions_of_cells_run():
+    """67 million of them in the acceptance run."""
+    domain = Domain({f"b{i}": Boolean() for i in range(LARGEST)})
+    workload, data = marginals(domain, 2), Records.random(domain, 100_000, seed=1)
+    release = MWEM(workload, n=100_000, budget=ZCDP(0.1), rounds=30)(data)
+
+    assert np.abs(release.answers - workload.answer(data)).mean() < 2500
