@@ -23,7 +23,7 @@ from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.queries.local import Box, Junta
 from discreet.queries.marginals import marginals
-from discreet.release import online_session
+from discreet.release import online_passes, online_session
 from discreet.release.online import PrivateMultiplicativeWeights
 from discreet.release.online_passes import OfflineWeights
 from discreet.release.online_session import Distribution, Gate, OnlineSession, span
@@ -416,7 +416,9 @@ def test_passes_leave_a_histogram_that_answers_everything():
 
 
 @pytest.mark.usefixtures("_no_noise")
-def test_passes_without_noise_end_within_the_gap_on_all_queries():
+@pytest.mark.parametrize("chunk", [7, 1 << 16])
+def test_passes_without_noise_end_within_the_gap_on_all_queries(chunk, monkeypatch):
+    monkeypatch.setattr(online_passes, "CHUNK", chunk)
     domain = Domain({f"b{i}": Boolean() for i in range(5)})
     data, workload = Histogram.random(domain, n=50_000, seed=3), marginals(domain, 3)
     offline = OfflineWeights(workload, n=50_000, budget=ApproxDP(1.0, 1e-6))

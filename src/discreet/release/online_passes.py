@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+CHUNK = 1 << 16  # queries tested at a time
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OfflineWeights:
@@ -103,7 +105,7 @@ class OfflineWeights:
             if quiet == 0:
                 means = to_numpy(session.distribution.means(self.workload)).astype(np.float64)
                 model = np.rint(session.settings.n * means).astype(np.int64)
-            stop = min(size, place + size - quiet)
+            stop = min(size, place + size - quiet, place + CHUNK)
             differences = np.where(spans > 0, true - model, 0)[place:stop]
             found = session.pass_over(differences, tested[place:stop])
             if found is None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from discreet.data.records import Records
 from discreet.errors import UnsupportedError
+from discreet.queries.marginals import Marginals
 from discreet.queries.workload import Workload
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     Vector = npt.NDArray[np.float64]
 
 ORIGIN = -1  # the place of the point 0, where the hull includes it
+TINY = 1e-12  # a weight that is none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,38 +57,49 @@ def nearest(
     import numpy as np
 
     places = [oracle(target)]
-    corners = column(places[0])[None, :].copy()  # (columns in use, queries)
-    weights, point, step, found = np.ones(1), corners[0], 0, np.inf
+    corners = (column(places[0]) - target)[None, :]  # seen from the target: (columns in use, queries)
+    gram, weights = corners @ corners.T, np.ones(1)
+    rest, step = corners[0], 0  # the point, seen from the target
     while True:
-        rest = target - point
-        place = oracle(rest)
-        corner = column(place)
-        found = max(0.0, float(rest @ (corner - point)))
+        place = oracle(-rest)
+        corner = column(place) - target
+        found = max(0.0, float(rest @ (rest - corner)))
         if found <= gap or step == steps or place in places:
-            return Nearest(point, places, weights, found, step)
+            return Nearest(target + rest, places, weights, found, step)
         step += 1
+        products = corners @ corner
+        gram = np.block([[gram, products[:, None]], [products, corner @ corner]])
         places, corners, weights = [*places, place], np.vstack([corners, corner]), np.append(weights, 0.0)
-        while True:
-            affine = _affine(corners - target)
-            if affine.min() > 1e-12:
-                weights = affine
-                break
-            falling = affine <= 1e-12
-            ratios = weights[falling] / np.maximum(weights[falling] - affine[falling], 1e-300)
-            share = min(1.0, float(ratios.min()))
-            weights = (1 - share) * weights + share * affine
-            kept = weights > 1e-12
-            kept[np.argmax(weights)] = True
-            places, corners = [p for p, keep in zip(places, kept, strict=True) if keep], corners[kept]
-            weights = weights[kept] / weights[kept].sum()
-        point = weights @ corners
+        weights, kept = _inside(gram, weights)
+        places = [place for place, keep in zip(places, kept, strict=True) if keep]
+        gram, corners = gram[np.ix_(kept, kept)], corners[kept]
+        rest = weights @ corners
 
 
-def _affine(corners: npt.NDArray[np.float64]) -> Vector:
-    """The weights, summing to 1, of the point of least norm in the affine hull of the rows."""
+def _inside(gram: npt.NDArray[np.float64], weights: Vector) -> tuple[Vector, npt.NDArray[np.bool_]]:
+    """The weights of the nearest point of a hull, from those of a point of it, and which corners are left in use."""
     import numpy as np
 
-    gram = corners @ corners.T
+    used = np.arange(len(gram))
+    while True:
+        affine = _affine(gram[np.ix_(used, used)])
+        if affine.min() > TINY:
+            kept = np.zeros(len(gram), dtype=bool)
+            kept[used] = True
+            return affine, kept
+        falling = affine <= TINY
+        ratios = weights[falling] / np.maximum(weights[falling] - affine[falling], 1e-300)
+        share = min(1.0, float(ratios.min()))
+        weights = (1 - share) * weights + share * affine
+        left = weights > TINY
+        left[np.argmax(weights)] = True
+        used, weights = used[left], weights[left] / weights[left].sum()
+
+
+def _affine(gram: npt.NDArray[np.float64]) -> Vector:
+    """The weights, summing to 1, of the point of least norm in the affine hull of points with these products."""
+    import numpy as np
+
     size = float(np.trace(gram)) / len(gram) + 1e-300
     solved = np.linalg.lstsq(gram / size + 1.0, np.ones(len(gram)), rcond=1e-13)[0]
     return solved / solved.sum()
@@ -96,16 +109,26 @@ def hull(workload: Workload, rows: float, *, origin: bool) -> tuple[Callable[[Ve
     """The oracle and the columns of `rows` times the hull of the workload's columns, and of 0 if `origin`."""
     import numpy as np
 
-    sizes = [declared.size for declared in workload.domain.values()]
-
     def oracle(direction: Vector) -> int:
         scores = workload.transpose(direction)
         best = int(np.argmax(scores))
         return ORIGIN if origin and scores[best] <= 0 else best
 
+    given = _table_column(workload) if isinstance(workload, Marginals) else _column(workload)
+
     def column(place: int) -> Vector:
-        if place == ORIGIN:
-            return np.zeros(len(workload))
+        return np.zeros(len(workload)) if place == ORIGIN else rows * given(place)
+
+    return oracle, column
+
+
+def _column(workload: Workload) -> Callable[[int], Vector]:
+    """A column of any workload: the answers on one row, or on a histogram of one cell."""
+    import numpy as np
+
+    sizes = [declared.size for declared in workload.domain.values()]
+
+    def column(place: int) -> Vector:
         positions = [np.array([at]) for at in np.unravel_index(place, sizes)]
         try:
             answers = workload.from_marginals(Records(workload.domain, positions))
@@ -113,6 +136,29 @@ def hull(workload: Workload, rows: float, *, origin: bool) -> tuple[Callable[[Ve
             cell = np.zeros(workload.domain.size)
             cell[place] = 1.0
             answers = workload.apply(cell)
-        return rows * np.asarray(answers, dtype=np.float64)
+        return np.asarray(answers, dtype=np.float64)
 
-    return oracle, column
+    return column
+
+
+def _table_column(workload: Marginals) -> Callable[[int], Vector]:
+    """A column of marginal tables: one cell of each."""
+    import numpy as np
+
+    names = list(workload.domain)
+    sizes = [declared.size for declared in workload.domain.values()]
+    strides = np.zeros((len(workload.sets), len(names)), dtype=np.int64)  # (tables, columns)
+    for table, chosen in enumerate(workload.sets):
+        step = 1
+        for name in reversed(chosen):
+            strides[table, names.index(name)] = step
+            step *= workload.domain[name].size
+    first = np.cumsum([0, *workload.sizes[:-1]])
+    weights = np.array([float(weight) for weight in workload.weights])
+
+    def column(place: int) -> Vector:
+        made = np.zeros(len(workload))
+        made[first + strides @ np.array(np.unravel_index(place, sizes))] = weights
+        return made
+
+    return column
