@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from discreet.cli import app
 from discreet.curator import Curator
 from discreet.errors import BudgetExhausted, DiscreetError, ParameterError
+from discreet.release import Release
 
 SQL = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
 DECLARATION = """
@@ -50,6 +51,31 @@ def test_from_a_file_to_an_answer(home):
     assert "the ledger is whole" in run("ledger", "verify").stdout
     assert json.loads(run("ledger", "show", "--json").stdout)[0]["spent_epsilon"] == 0.1
     assert len(run("ledger", "export").stdout.splitlines()) == 4  # genesis, cap, spend, answer
+
+
+def test_marginals_are_explained_and_released(home):
+    init("--declaration", "visits.toml")
+    explained = run("explain", "--marginals", "2", "--table", "visits", "--columns", "ward,readmitted", "--rho", "0.01")
+    released = run(
+        "release", "visits", "-k", "1", "--columns", "ward,readmitted", "--rho", "0.005", "-o", "one.release"
+    )
+    found = Release.load(home / "one.release")
+
+    assert "nothing was spent" in explained.stdout
+    assert released.stdout.startswith("wrote 5 answers in 2 tables to one.release")
+    assert found.to_pandas(["ward"])["ward"].tolist() == ["cardiology", "oncology", "surgery"]
+    assert found.privacy().rho == 0.005
+    again = run("release", "visits", "-k", "1", "--columns", "ward,readmitted", "--rho", "0.005", "-o", "two.release")
+    assert again.exit_code == 0
+    assert (home / "one.release").read_bytes() == (home / "two.release").read_bytes()
+    assert json.loads(run("ledger", "show", "--json").stdout)[0]["spent_rho"] == 0.005
+
+
+def test_marginals_need_a_table_and_no_question(home):
+    init("--declaration", "visits.toml")
+    for words in (("--marginals", "2"), (SQL, "--marginals", "2", "--table", "visits"), ()):
+        assert isinstance(run("explain", *words, "--rho", "0.01").exception, ParameterError)
+    assert isinstance(run("release", "visit", "--rho", "0.01").exception, DiscreetError)
 
 
 def test_a_rollback_is_found_by_an_anchor_kept_elsewhere(home):

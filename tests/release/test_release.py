@@ -13,14 +13,17 @@ import pytest
 
 from discreet.data import Boolean, Categorical, Domain, Histogram, Integer, Real
 from discreet.errors import DomainError, ParameterError, UnsupportedError
+from discreet.mechanisms import Exponential
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.queries import marginals, parities, thresholds
 from discreet.release import IndependentNoise, Release
-from discreet.release.errors import Bounded, Independent, SubGaussian, Unproven
+from discreet.release.errors import Adjusted, Bounded, Independent, SubGaussian, SubGaussianRuns, Unproven
+from discreet.release.factorization_errors import LaplaceSums, NormalSums
 from discreet.release.models.dense import DenseModel
 from discreet.release.models.graphical import GraphicalModel
 from discreet.release.models.product import ProductModel
+from discreet.release.small_database import Chosen
 from discreet.release.stored import from_bytes, guarantee_from_dict, guarantee_to_dict, to_bytes
 
 DOMAIN = Domain({"age": Integer(20, 23), "ward": Categorical(["a", "b"], nullable=True), "icu": Boolean()})
@@ -42,7 +45,12 @@ ERRORS = [
     *(noisy.errors() for noisy in NOISES),
     Independent(NOISES[0].noise, 9, 4),
     SubGaussian(np.arange(9) / 3),
+    SubGaussianRuns(np.array([1.0, 2.0]), np.array([4, 5])),
+    NormalSums(np.arange(9) / 3, sigma=9.5, draws=12),
+    LaplaceSums(np.arange(9) / 3 + 1, np.ones(9) / 2),
+    Adjusted(SubGaussian(np.ones(9)), unbiased=np.arange(9) - 2.0, answers=np.arange(9) + 0.5),
     Bounded(7.5, 0.05, 9),
+    Chosen(2.5, Exponential(epsilon=1, sensitivity=1), 100, 50, 9),
 ]
 
 
@@ -57,6 +65,17 @@ def test_a_file_keeps_answers_promise_and_errors(errors, tmp_path):
     assert back.workload.to_dict() == release.workload.to_dict()
     assert back.accuracy(0.1) == release.accuracy(0.1)
     assert np.array_equal(back.errors.each(0.1), release.errors.each(0.1))
+
+
+def test_a_tabulated_bound_holds_between_its_betas():
+    errors = ERRORS[-1]
+    back = from_bytes(to_bytes(made(errors))).errors
+
+    assert errors.accuracy(0.07) <= back.accuracy(0.07) == errors.accuracy(0.05)
+    with pytest.raises(UnsupportedError, match="down to beta"):
+        back.accuracy(1e-12)
+    with pytest.raises(ParameterError):
+        back.accuracy(2)
 
 
 def test_a_reason_is_kept():

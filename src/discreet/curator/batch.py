@@ -50,6 +50,7 @@ class Batch:
     cost: Price
     n: int
     choice: Choice
+    asked: str  # a hash of the workload
 
     @property
     def table(self) -> Table:
@@ -106,7 +107,7 @@ class Batch:
         table = self.table
         parts: list[Any] = [
             "release",
-            self.workload.to_dict(),
+            self.asked,
             str(self.spending),
             [str(self.cost.epsilon), str(self.cost.rho), str(self.cost.delta)],
             [self.name, table.unit, table.version, table.rows_per_unit, table.n, self.n],
@@ -161,9 +162,10 @@ def batch(
         raise ParameterError(f"need 'auto', a name, a mechanism class or a factory, got {type(mechanism).__name__}")
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
         raise ParameterError(f"need an integer n >= 1, got n={n!r}")
+    asked = hashlib.sha256(json.dumps(workload.to_dict()).encode()).hexdigest()  # refused where it has no name
     spending = spending_of(epsilon, budget)
     row, cost = _lane(workload, spending, reading.table.rows_per_unit)
-    return Batch(workload, name, reading, spending, row, cost, n or reading.table.n or ROWS, mechanism)
+    return Batch(workload, name, reading, spending, row, cost, n or reading.table.n or ROWS, mechanism, asked)
 
 
 def lanes(spending: PureDP | ApproxDP | ZCDP, rows: int) -> list[tuple[Guarantee, Price]]:

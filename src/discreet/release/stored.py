@@ -18,14 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DomainError, ParameterError, UnsupportedError
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.laplace import Laplace
-from discreet.privacy import event as events
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import RELATIONS
 from discreet.privacy.number import exact, tidy
 from discreet.queries.stored import from_dict
-from discreet.release.errors import Adjusted, Bounded, Errors, Independent, SubGaussian, SubGaussianRuns, Unproven
+from discreet.release import stored_errors
 from discreet.release.models.stored import describe, rebuild
 
 if TYPE_CHECKING:
@@ -41,7 +38,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 def to_bytes(release: Release) -> bytes:
     """The whole file."""
-    errors, more = _errors(release.errors)
+    errors, more = stored_errors.write(release.errors)
     columns = {"answer": release.answers} | more
     about: dict[str, Any] = {
         "form": FORM,
@@ -87,7 +84,7 @@ def from_bytes(data: bytes) -> Release:
         workload=workload,
         answers=found,
         guarantee=guarantee_from_dict(about["guarantee"]),
-        errors=_read_errors(about["errors"], {n: np.asarray(c, dtype=np.float64) for n, c in answers.items()}),
+        errors=stored_errors.read(about["errors"], {n: np.asarray(c, dtype=np.float64) for n, c in answers.items()}),
         model=model,
     )
 
@@ -130,48 +127,6 @@ def guarantee_from_dict(stored: dict[str, Any]) -> Guarantee:
         raise ParameterError(f"need a promise among {', '.join(_PROMISES)} with a known relation")
     numbers = {name: tidy(exact(value)) for name, value in rest.items()}
     return kind(**numbers, neighbours=None if relation is None else RELATIONS[relation])
-
-
-def _errors(errors: Errors) -> tuple[dict[str, Any], dict[str, npt.NDArray[np.float64]]]:
-    """The form of the errors, and its columns."""
-    import numpy as np
-
-    match errors:
-        case Independent():
-            return {"kind": "independent", "noise": errors.noise.event().to_dict(), "size": errors.size} | (
-                {"unit": errors.unit}
-            ), {}
-        case SubGaussian():
-            return {"kind": "sub_gaussian"}, {"sd": errors.sd}
-        case SubGaussianRuns():
-            return {"kind": "sub_gaussian"}, {"sd": np.repeat(errors.sd, errors.runs)}
-        case Adjusted():
-            return {"kind": "adjusted"}, _errors(errors.noise)[1] | {"unbiased": errors.unbiased}
-        case Bounded():
-            return {"kind": "bounded", "alpha": errors.alpha, "beta": errors.beta, "size": errors.size}, {}
-        case Unproven():
-            return {"kind": "unproven", "reason": errors.reason}, {}
-        case _:
-            raise UnsupportedError(f"errors of kind {type(errors).__name__} are not stored")
-
-
-def _read_errors(stored: dict[str, Any], columns: dict[str, npt.NDArray[np.float64]]) -> Errors:
-    match stored:
-        case {"kind": "independent", "noise": noise, "size": size, "unit": unit}:
-            found = events.from_dict(noise)
-            if isinstance(found, events.LaplaceEvent):
-                return Independent(Laplace.with_scale(found.scale, sensitivity=found.sensitivity), size, unit)
-            if isinstance(found, events.GaussianEvent):
-                return Independent(Gaussian.with_sigma(found.sigma, sensitivity=found.sensitivity), size, unit)
-        case {"kind": "sub_gaussian"} if "sd" in columns:
-            return SubGaussian(columns["sd"])
-        case {"kind": "adjusted"} if {"sd", "unbiased"} <= set(columns):
-            return Adjusted(SubGaussian(columns["sd"]), unbiased=columns["unbiased"], answers=columns["answer"])
-        case {"kind": "bounded", "alpha": alpha, "beta": beta, "size": size}:
-            return Bounded(alpha, beta, size)
-        case {"kind": "unproven", "reason": reason}:
-            return Unproven(reason)
-    raise ParameterError("this is not a stored release: its errors are of no known form")
 
 
 def list_of(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
