@@ -10,8 +10,8 @@ The projection has ||error||^2 <= <w, projected - y>, and so, with probability 1
     exact         sigma sqrt(2 k ((d - 1) ln 2 + b)), or that of the elliptope
     lifted        sigma D sqrt(2 v (ln D + b))           D = C(d, t/2), v = C(d - t/2, t/2) / C(t, t/2)^2
 
-Also ||error|| <= ||w||, and ||w||^2 <= sigma^2 (k + 2 sqrt(b k) + 2 b).  theta - 1 <= 3 exp(-2 pi^2 tau^2),
-tau^2 = 4 sigma^2 / (4 + sigma^2), is what integer noise adds to real noise.  Proof: docs/theory/parity_projection.md.
+Also ||error|| <= ||w||, and ||w||^2 <= sigma^2 (k + 2 sqrt(b k) + 2 b).  theta, which is 1 up to 1e-23 for sigma >= 3,
+is what integer noise adds to real noise.  Proof: docs/theory/parity_projection.md.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ class Shape:
         if self.t > 2:
             products, spread = self._lifted()
             return self.sigma * products * math.sqrt(2 * spread * (math.log(products) + slack))
-        tau = 4 * self.sigma**2 / (4 + self.sigma**2)
-        extra = k * 3 * math.exp(-2 * math.pi**2 * tau) + (math.log(2) if self.body == "grothendieck" else 0)
+        extra = k * _log_theta(self.sigma) + (math.log(2) if self.body == "grothendieck" else 0)
         relaxed = math.sqrt(self.sigma**2 + 4) * self.d * (math.sqrt(self.d) + math.sqrt(slack + extra))
         if self.body != "exact":
             return relaxed
@@ -67,3 +66,11 @@ class Shape:
     def _lifted(self) -> tuple[int, float]:
         half = self.t // 2
         return math.comb(self.d, half), math.comb(self.d - half, half) / math.comb(self.t, half) ** 2
+
+
+def _log_theta(sigma: float) -> float:
+    """ln(theta), from above."""
+    square = 4 * sigma**2 / (4 + sigma**2)  # tau^2
+    if square >= 0.05:
+        return 3 * math.exp(-2 * math.pi**2 * square)
+    return math.log(1.001 / math.sqrt(2 * math.pi * square))
