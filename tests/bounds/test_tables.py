@@ -11,6 +11,7 @@ from discreet.bounds.interval_table import GAMMA2, gamma2_prefix, root_squares
 from discreet.errors import ParameterError
 from discreet.queries.ordered import thresholds
 from discreet.release.gamma2 import gamma2
+from tests.house.repository import ROOT
 from tests.scale import counts
 
 SIZES = [size for size in GAMMA2 if 1 < size <= counts(quick=32, full=256)]
@@ -116,3 +117,12 @@ def test_parameters_outside_their_domain_are_refused(wrong):
         marginals_table(**({"d": 10, "t": 2, "n": 100, "epsilon": 1, "delta": 1e-6} | wrong))
     with pytest.raises(ParameterError):
         marginals_table(3, 4, 10, 1, 1e-6)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [interval_table(20, 1.0, 1e-6, n=1_000_000), marginals_table(100, 2, 100_000, 1.0, 1e-6)],
+    ids=["intervals", "marginals"],
+)
+def test_the_guide_shows_the_tables_as_they_are_computed(table):
+    assert str(table) in (ROOT / "docs/guide/which_method.md").read_text()

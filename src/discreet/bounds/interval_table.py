@@ -131,7 +131,7 @@ def gamma2_prefix(cells: int) -> tuple[float, float]:
         return GAMMA2[cells]
     if cells <= SUMMED:
         return thresholds_bound(cells), root_squares(cells)
-    return (math.log(cells) + EULER + math.log(8 / math.pi)) / math.pi, root_squares(cells)
+    return (math.log(cells) + EULER + math.log(16 / math.pi)) / math.pi, root_squares(cells)
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,35 @@
+"""A count that is published every minute while the data comes in, for the price of one release.
+
+Emergency calls, at most 5 a minute counted, over a year of minutes.  The counter is saved, moved and goes on.
+"""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import discreet as dc
+from discreet.structured import ContinualCounter
+
+minutes = 365 * 24 * 60
+calls = np.random.default_rng(4).poisson(0.8, minutes)
+true = np.minimum(calls, 5).cumsum()
+
+# [start:counter]
+counter = ContinualCounter(horizon=minutes, upper=5, budget=dc.ZCDP(0.1))
+print(f"never off by more than {counter.accuracy(beta=0.05):.0f} calls, with probability 0.95;", counter.privacy())
+
+counter.add(int(calls[0]))  # one minute
+counter.add_many(calls[1 : 24 * 60])  # the rest of a day, with a count for every minute
+print(f"after a day: {counter.value:,.0f} +- {counter.error(beta=0.05):.0f}; true {true[24 * 60 - 1]:,}")
+
+path = Path(tempfile.mkdtemp()) / "calls.json"
+counter.save(path)  # as secret as the calls; this one is closed now
+moved = ContinualCounter.load(path)  # the file is moved aside: a counter goes on in one place only
+moved.add_many(calls[24 * 60 :])
+print(f"after a year: {moved.value:,.0f} +- {moved.error(beta=0.05):.0f}; true {true[-1]:,}")
+# [end:counter]
+
+pure = ContinualCounter(horizon=minutes, upper=5, budget=dc.PureDP(1.0))
+pure.add_many(calls)
+print(f"\nwith pure DP, epsilon 1, from a tree: {pure.value:,.0f} +- {pure.error(beta=0.05):.0f}")
