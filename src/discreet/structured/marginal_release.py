@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 
     from discreet.structured.residual import Floats
 
-FINEST = 50  # sigma of the integer noise is about 2^FINEST: the sampler's 64-bit range
+FINEST = 51  # sigma of the integer noise is at most 2^FINEST: the sampler's 64-bit range
+LEAST = 1 << 16  # multipliers below this would be rounded too coarsely
 ROUNDING = Fraction(1, 1 << 40)  # relative, well above the error of the floats that the multipliers come from
 
 
@@ -116,6 +117,8 @@ class MarginalRelease:
             return 1, None
         wanted = math.sqrt(square) * _sigma(self.budget)
         scale = 1 << max(0, FINEST - max(0, math.ceil(math.log2(wanted))))
+        if self._least(scale) < LEAST:
+            raise UnsupportedError("the budget is too small to measure so many tables")
         sensitivity = root_up(square * scale**2)
         if isinstance(self.budget, ZCDP):
             largest = Gaussian.with_sigma(1, sensitivity=sensitivity).square
@@ -132,10 +135,13 @@ class MarginalRelease:
 
         scale, _ = self._unit
         precise = (1 - float(ROUNDING)) * scale / np.sqrt(self.plan.noise[numbers])
-        made = np.floor(np.multiply.outer(precise, inverse_norms(shape).ravel())).astype(np.int64)
-        if int(made.min()) < 1:
-            raise UnsupportedError("the budget is too small to measure so many tables")
-        return made
+        return np.floor(np.multiply.outer(precise, inverse_norms(shape).ravel())).astype(np.int64)
+
+    def _least(self, scale: int) -> float:
+        """The least multiplier, which is the most coarsely rounded one: at the last coordinate of a residual."""
+        largest = [math.sqrt(math.prod(k * (k - 1) for k in block.shape)) for block in self.residuals.blocks]
+        noise = [float(self.plan.noise[b.first : b.first + b.count].max()) for b in self.residuals.blocks]
+        return min(scale / (math.sqrt(s) * norm) for s, norm in zip(noise, largest, strict=True) if s > 0)
 
     def __call__(self, data: object, *, rng: RandomSource | None = None) -> Release:
         """The tables of a histogram, of encoded rows, of a frame or file, or of a `Table` on any engine."""
@@ -178,11 +184,13 @@ class MarginalRelease:
         return np.repeat(weights * self.table_variances(), self.workload.sizes)
 
     def errors(self) -> SubGaussianRuns:
-        """Those of the unbiased answers: sums of independent discrete Gaussians."""
+        """Those of the unbiased answers: sums of independent discrete Gaussians, with the rounding of multipliers."""
         import numpy as np
 
+        scale, mechanism = self._unit
+        rounding = 1.0 if mechanism is None else 1 + 2 / self._least(scale)
         weights = np.array([float(weight) for weight in self.workload.weights])
-        return SubGaussianRuns(weights * np.sqrt(self.table_variances()), np.array(self.workload.sizes))
+        return SubGaussianRuns(rounding * weights * np.sqrt(self.table_variances()), np.array(self.workload.sizes))
 
     def privacy(self) -> Guarantee:
         """The budget, for the relation served."""

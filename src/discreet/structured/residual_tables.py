@@ -63,8 +63,9 @@ def measured(
     from discreet.structured.residual_kernels import analyse, in_threads
 
     out = np.empty(residuals.coordinates)
+    tables = _tables(residuals, data)
     for group, rows, tasks in _tasks(residuals):
-        counts = np.stack([table.reshape(-1) for table in _counted(data, group, rows)])
+        counts = np.stack([table.reshape(-1) for table in tables(_names(data, group, rows))])
         in_threads(analyse, counts, np.array(group.shape, dtype=np.int64))
         for pattern, here in tasks:
             part = counts.reshape(-1, *group.shape)[(slice(None), *corner(pattern, len(group.shape)))]
@@ -103,21 +104,26 @@ def pieces(rows: Places, cells: int) -> Iterator[Places]:
     return (rows[start : start + step] for start in range(0, len(rows), step))
 
 
-def _counted(data: Countable, group: Tables, rows: Places) -> list[Counts]:
-    """The tables of counts of some rows of a group."""
+def _names(data: Countable, group: Tables, rows: Places) -> list[tuple[str, ...]]:
+    names = list(data.domain)
+    return [tuple(names[place] for place in columns) for columns in group.columns[rows].tolist()]
+
+
+def _tables(residuals: Residuals, data: Countable) -> Callable[[list[tuple[str, ...]]], list[Counts]]:
+    """How sets of columns are counted; a histogram is summed up once for all of them, axis by axis."""
     import numpy as np
 
     from discreet.data.arrays import to_numpy
     from discreet.hazmat.integers import integers
 
-    names = list(data.domain)
-    sets = [tuple(names[place] for place in columns) for columns in group.columns[rows].tolist()]
     if isinstance(data, Records | TablesOfCounts):
-        return data.marginals(sets)
+        return data.marginals
     if isinstance(data, Histogram):
-        flat = np.asarray(integers(to_numpy(Marginals(data.domain, tuple(sets)).apply(data.counts.reshape(-1)))))
-        return list(flat.reshape(len(sets), -1))
-    return [np.asarray(integers(data.marginal(columns))) for columns in sets]
+        sets = [names for group, rows, _ in _tasks(residuals) for names in _names(data, group, rows)]
+        every = Marginals(data.domain, tuple(sets))
+        found = every.tables(np.asarray(integers(to_numpy(every.apply(data.counts.reshape(-1))))))
+        return lambda names: [found[one] for one in names]
+    return lambda names: [np.asarray(integers(data.marginal(one))) for one in names]
 
 
 def rebuilt(residuals: Residuals, values: Floats, group: Tables, rows: Places) -> Floats:
