@@ -28,11 +28,10 @@ from typing import TYPE_CHECKING
 from discreet.data.domain import Domain
 from discreet.data.records import LARGEST, countable
 from discreet.errors import ParameterError, require
-from discreet.release.models.estimate_descent import Point, descend
+from discreet.release.models.estimate_descent import descend
+from discreet.release.models.estimate_problem import Problem
 from discreet.release.models.factor import Factor
 from discreet.release.models.graphical import GraphicalModel, fits, log_factor
-from discreet.release.models.junction import JunctionTree
-from discreet.release.models.junction_messages import POSSIBLE, Propagation
 from discreet.release.models.product import known
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     Table = npt.NDArray[np.float64]
 
 
-WARMTH = 0.1  # the usual temperature, times the median standard deviation over N
+WARMTH = 0.2  # the usual temperature, times the median standard deviation over N
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,8 +92,8 @@ def estimate(
     when gap <= tolerance * (loss + number of measured cells), or after `iterations`.
 
     A log-factor of size x leaves a residual of x * temperature * sd / N standard deviations.  By default the
-    temperature is N / 10 over the median sd, so that this is x / 10: well below the noise.  For a closer fit
-    take more steps, which cost less than a low temperature.
+    temperature is N / 5 over the median sd, so that this is x / 5: below the noise.  For a closer fit take more
+    steps, which cost less than a low temperature.
 
     >>> from discreet.data.columns import Boolean
     >>> domain = Domain({"icu": Boolean(), "smokes": Boolean()})
@@ -120,7 +119,7 @@ def estimate(
     warmth = WARMTH * usual if temperature is None else temperature
     finite = all(not isinstance(x, bool) and 0 < x < math.inf for x in (warmth, tolerance))
     require(finite, "a finite temperature and tolerance > 0", temperature=temperature, tolerance=tolerance)
-    problem = _Problem(kept, merged, base, rows=float(rows), temperature=warmth)
+    problem = Problem(kept, merged, base, rows=float(rows), temperature=warmth)
     at, loss, gap, values = problem.begin(start), 0.0, 0.0, [0.0]
     for _ in range(steps):
         last, values = descend(
@@ -133,111 +132,6 @@ def estimate(
         problem.centre = at
     model = GraphicalModel(kept, problem.factors(at), total=float(rows), limit=limit)
     return Estimate(model, loss, gap, tuple(values))
-
-
-class _Problem:
-    """f of the theorem, over one flat vector of all tables."""
-
-    def __init__(
-        self,
-        domain: Domain,
-        measured: Mapping[tuple[str, ...], tuple[Table, float]],
-        base: Mapping[tuple[str, ...], Table],
-        *,
-        rows: float,
-        temperature: float,
-    ) -> None:
-        import numpy as np
-
-        self.sizes = {name: declared.size for name, declared in domain.items()}
-        tree = JunctionTree.over(self.sizes, [*measured, *base])
-        self.passing = Propagation(self.sizes, tree, [*measured, *base])
-        self.keys, self.base = list(measured), dict(base)
-        layouts = self.passing.layouts
-        self.layouts = layouts[: len(measured)]
-        self.fixed = [
-            np.ascontiguousarray(Factor(key, table).ordered(layout.columns)).reshape(-1)
-            for (key, table), layout in zip(base.items(), layouts[len(measured) :], strict=True)
-        ]
-        ends = np.cumsum([layout.size for layout in self.layouts]).tolist()
-        self.slices = [slice(end - layout.size, end) for end, layout in zip(ends, self.layouts, strict=True)]
-        self.cells = ends[-1]
-        self.target, self.unit = np.empty(self.cells), np.empty(self.cells)
-        for part, layout, (key, (table, variance)) in zip(self.slices, self.layouts, measured.items(), strict=True):
-            self.target[part] = Factor(key, table).ordered(layout.columns).reshape(-1) / rows
-            self.unit[part] = variance / rows**2
-        self.ridge = temperature * self.unit
-        self.centre = np.zeros(self.cells)
-
-    def evaluate(self, at: Table) -> Point:
-        """f, its gradient and the diagonal of its Hessian: one message passing."""
-        import numpy as np
-
-        from discreet.release.models.factor_kernels import inner_product
-
-        log_partition = self.passing.run([*(at[part] for part in self.slices), *self.fixed])
-        require(log_partition > POSSIBLE, "structural zeros that allow at least one row", zeros=list(self.base))
-        found = np.empty(self.cells)
-        for index, part in enumerate(self.slices):
-            self.passing.marginal(index, found[part])
-        moved = at - self.centre
-        shrunk = self.ridge * moved
-        value = log_partition - inner_product(at, self.target) + inner_product(moved, shrunk) / 2
-        return Point(at, value, found - self.target + shrunk, found * (1 - found) + self.ridge)
-
-    def gap(self, point: Point) -> float:
-        """The gap of the theorem."""
-        from discreet.release.models.factor_kernels import weighted_product
-
-        return weighted_product(point.gradient, point.gradient, self.unit) / 2
-
-    def loss(self, point: Point) -> float:
-        """The sum of squares."""
-        from discreet.release.models.factor_kernels import weighted_product
-
-        residual = point.gradient - self.ridge * (point.at - self.centre)
-        return weighted_product(residual, residual, self.unit) / 2
-
-    def factors(self, at: Table) -> dict[tuple[str, ...], Table]:
-        """The tables of a point and the structural zeros, by their columns."""
-        made = {
-            key: Factor(layout.columns, at[part].reshape(layout.shape)).ordered(key)
-            for key, layout, part in zip(self.keys, self.layouts, self.slices, strict=True)
-        }
-        for key, table in self.base.items():
-            made[key] = made[key] + table if key in made else table
-        return made
-
-    def begin(self, start: GraphicalModel | None) -> Table:
-        """The factors of an earlier model where the same columns were measured, or independent columns."""
-        import numpy as np
-
-        at = np.zeros(self.cells)
-        if start is not None:
-            for key, layout, part in zip(self.keys, self.layouts, self.slices, strict=True):
-                if key in start.factors:
-                    table = start.factors[key] - self.base.get(key, 0.0)
-                    at[part] = Factor(key, table).ordered(layout.columns).reshape(-1)
-            return at
-        for name, size in self.sizes.items():
-            holding = [index for index, key in enumerate(self.keys) if name in key]
-            if not holding:
-                continue
-            weight, found = 0.0, np.zeros(size)
-            for index in holding:
-                layout, part = self.layouts[index], self.slices[index]
-                others = tuple(axis for axis, other in enumerate(layout.columns) if other != name)
-                precision = size / (self.unit[part.start] * layout.size)
-                found += precision * self.target[part].reshape(layout.shape).sum(axis=others)
-                weight += precision
-            column = np.log(np.maximum(found / weight, math.sqrt(1 / weight)))
-            smallest = min(holding, key=lambda index: self.layouts[index].size)
-            layout, part = self.layouts[smallest], self.slices[smallest]
-            axis = layout.columns.index(name)
-            at[part].reshape(layout.shape)[...] += column.reshape(
-                [-1 if i == axis else 1 for i in range(len(layout.shape))]
-            )
-        return at
 
 
 def _merged(domain: Domain, measurements: Sequence[Measurement]) -> dict[tuple[str, ...], tuple[Table, float]]:

@@ -1,8 +1,8 @@
 """Descent on a smooth, strongly convex function: limited-memory BFGS with a diagonal that follows the point.
 
 The step is the two-loop product of Nocedal (1980), whose innermost matrix is the inverse diagonal of the Hessian at the
-present point, scaled so that it fits the last step.  Steps are halved until the function falls by the rule of Armijo,
-so that the values never rise beyond rounding.
+present point, scaled so that it fits the last step.  Steps are shortened until the function falls by the rule of
+Armijo, so that the values never rise beyond rounding.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PAIRS = 12  # past steps remembered
 ARMIJO = 1e-4
 ROUNDING = 1e-13  # relative: a rise this small is not a rise
-HALVINGS = 30
+SHORTER = 30  # times at most
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,11 +62,12 @@ def descend(
             direction = -point.gradient / point.diagonal
             slope = inner_product(point.gradient, direction)
         step = 1.0
-        for _ in range(HALVINGS):
+        for _ in range(SHORTER):
             trial = evaluate(point.at + step * direction)
             if trial.value <= point.value + ARMIJO * step * slope + ROUNDING * abs(point.value):
                 break
-            step /= 2
+            above = trial.value - point.value - step * slope
+            step *= min(0.5, max(0.1, -slope * step / (2 * above)))  # the least of the parabola through both
         else:
             break
         moved, turned = trial.at - point.at, trial.gradient - point.gradient
