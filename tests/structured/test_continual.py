@@ -356,6 +356,32 @@ def test_the_horizon_is_never_exceeded():
         counter.add(1)
 
 
+def test_a_counter_whose_noise_failed_is_closed(monkeypatch):
+    """Steps that were measured and not released must not be measured again."""
+    from discreet.errors import EntropyError
+    from discreet.mechanisms.gaussian import Gaussian
+
+    def fails(*_: object, **__: object) -> None:
+        raise EntropyError("no entropy")
+
+    counter = ContinualCounter(horizon=5, upper=1, budget=dc.ZCDP(1))
+    with monkeypatch.context() as patched:
+        patched.setattr(Gaussian, "__call__", fails)
+        with pytest.raises(EntropyError):
+            counter.add(1)
+    with pytest.raises(UnsupportedError, match="closed"):
+        counter.add(1)
+
+
+def test_many_returns_are_charged_nearly_exactly_and_quickly():
+    strategy = SquareRoot(horizon=2000, upper=1, steps_per_unit=100, separation=7)
+    other = np.zeros(2000)
+    other[: 7 * 100 : 7] = 1
+    _, square = moved(strategy, np.zeros(2000), other)
+
+    assert square <= strategy.square <= 1.1 * square  # the last steps have less of a future than is charged
+
+
 @pytest.mark.parametrize("bad", [1.0, math.nan, True, "3", None, [1]])
 def test_a_step_must_be_an_integer(bad):
     counter = ContinualCounter(horizon=5, upper=1, budget=dc.PureDP(1))
@@ -430,9 +456,9 @@ def test_a_state_is_resumed_once_and_in_one_place(tmp_path):
     counter.save(path)
 
     assert path.stat().st_mode & 0o777 == 0o600
-    with pytest.raises(UnsupportedError, match="saved"):
+    with pytest.raises(UnsupportedError, match="closed"):
         counter.add(1)
-    with pytest.raises(UnsupportedError, match="saved"):
+    with pytest.raises(UnsupportedError, match="closed"):
         counter.save(tmp_path / "again.json")
     resumed = ContinualCounter.load(path)
     with pytest.raises(LedgerError):

@@ -138,11 +138,12 @@ class ContinualCounter:
             import numpy as np
 
             return np.zeros(0)
-        before, self.steps = self.steps, self.steps + len(clipped)  # taken before anything is drawn
-        measured = self.strategy.measure(before, self._secret, clipped)
+        self._closed = True  # whatever fails from here on, these steps are not measured again
+        measured = self.strategy.measure(self.steps, self._secret, clipped)
         noisy = self.noise(measured, rng=self._rng)
-        values = self.strategy.decode(before, self._public, noisy, len(clipped))  # type: ignore[arg-type]
-        self.value = float(values[-1])
+        values = self.strategy.decode(self.steps, self._public, noisy, len(clipped))  # type: ignore[arg-type]
+        self.steps, self.value = self.steps + len(clipped), float(values[-1])
+        self._closed = False
         return values
 
     def _clipped(self, steps: npt.ArrayLike) -> IntArray:
@@ -155,7 +156,9 @@ class ContinualCounter:
 
     def _open(self, count: int) -> None:
         if self._closed:
-            raise UnsupportedError("this counter was saved; load it and go on with the loaded one")
+            raise UnsupportedError(
+                "this counter is closed: it was saved, and the loaded one goes on; or a step of it failed"
+            )
         most = self.horizon - self.steps
         require(count <= most, f"at most {self.horizon} steps in all, as declared", left=most, given=count)
 

@@ -43,6 +43,7 @@ MANTISSA = 10  # bits of a decay
 CHUNK = 1 << 16  # steps at a time
 COARSE = 10  # bits of a buffer that its decay does not look at
 FIXED = 128  # bits of fixed-point arithmetic
+PARTS = 8  # of the horizon, for correlations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,21 +114,22 @@ class SquareRoot:
 
     def correlation(self, lag: int) -> Fraction:
         """sum over k of alpha_k alpha_(k + lag) within the horizon, from above."""
-        pairs = list(zip(self.adds, self.decays, strict=True))
-        later = [(_up(add * power_up(theta, lag)), theta) for add, theta in pairs]  # the buffers `lag` steps on
+        part = -(-self.horizon // PARTS)
+        terms = min(self.horizon - 1, -(-(self.horizon - 1 - lag) // part) * part)  # a little more than there are
+        pairs = zip(self.adds, self.decays, _paired(self, terms), strict=True)
+        later = [(_up(add * power_up(theta, lag)), paired) for add, theta, paired in pairs]  # `lag` steps on
         first = sum((add for add, _ in later), Fraction(0)) if lag else Fraction(self.unit)
-        found = self.unit * first
-        for add, theta in pairs:
-            for other, decay in later:
-                found += _up(add * other * geometric(theta * decay, self.horizon - 1 - lag))
-        return found
+        return self.unit * first + sum((_up(add * paired) for add, paired in later), Fraction(0))
 
     @cached_property
     def square(self) -> int:
         """The square of the l2 sensitivity of all measurements."""
         k = min(self.steps_per_unit, -(-self.horizon // self.separation))
-        gram = k * self.correlation(0)
-        gram += sum(2 * (k - i) * self.correlation(i * self.separation) for i in range(1, k))
+        gram, lag = k * self.correlation(0), 1
+        while lag < k:  # far apart the correlation is taken where a run of distances begins, which is its largest
+            after = min(k, lag + 1 + lag // PARTS**2)
+            gram += sum(2 * (k - i) for i in range(lag, after)) * self.correlation(lag * self.separation)
+            lag = after
         cross = 2 * self.upper * self.slack * k * self.total
         return math.ceil(self.upper**2 * gram + cross + self.horizon * self.slack**2)
 
@@ -235,6 +237,15 @@ class Response:
 def last(strategy: Filter, count: int) -> tuple[float, float]:
     """The sums at one count, kept."""
     return Response(strategy).until(count)
+
+
+@lru_cache(maxsize=64)
+def _paired(strategy: SquareRoot, terms: int) -> tuple[Fraction, ...]:
+    """For each buffer, the sum over all buffers of their weights times the geometric sum of both decays, from above."""
+    pairs = list(zip(strategy.adds, strategy.decays, strict=True))
+    return tuple(
+        sum((_up(add * geometric(theta * decay, terms)) for add, theta in pairs), Fraction(0)) for _, decay in pairs
+    )
 
 
 def geometric(ratio: Fraction, terms: int) -> Fraction:
