@@ -20,7 +20,8 @@ from discreet.queries.marginals import marginals
 from discreet.queries.ordered import thresholds
 from discreet.release.noise import noise_for, variance
 from discreet.release.projection import LeastSquaresProjection
-from discreet.release.projection_nearest import ORIGIN, hull, nearest
+from discreet.release.projection_hull import ORIGIN, _of_bits, _parity_scores, hull
+from discreet.release.projection_nearest import nearest
 from tests.scale import counts
 
 CUBE = Domain({f"b{i}": Boolean() for i in range(3)})
@@ -87,6 +88,17 @@ def test_columns_and_oracle_are_those_of_the_matrix(workload):
         scores = matrix.T @ direction
         place = oracle(direction)
         assert scores[place] == pytest.approx(scores.max()) if scores.max() > 0 else place == ORIGIN
+
+
+@pytest.mark.parametrize("sets", [2, [("b0",), ("b1", "b2", "b4"), ()]], ids=["pairs", "some"])
+def test_parities_score_as_the_transpose_does(sets):
+    domain = Domain({f"b{i}": Boolean() for i in range(6)})
+    workload = marginals(domain, sets, weights=None if sets == 2 else [1, 3, 2])
+    direction = np.random.default_rng(6).normal(size=len(workload))
+
+    assert _of_bits(workload)
+    assert np.allclose(_parity_scores(workload)(direction), workload.transpose(direction))
+    assert not _of_bits(marginals(Domain({"row": Integer(0, 2)}), 1))
 
 
 @pytest.mark.parametrize("budget", [ZCDP(0.05), PureDP(0.5), ApproxDP(1.0, 1e-6)], ids=repr)

@@ -34,7 +34,8 @@ from discreet.release.counted import counted
 from discreet.release.models.dense import DenseModel
 from discreet.release.noise import Noise, noise_for, relation_for, variance
 from discreet.release.online import parts
-from discreet.release.projection_nearest import ORIGIN, Nearest, hull, nearest
+from discreet.release.projection_hull import ORIGIN, hull
+from discreet.release.projection_nearest import Nearest, nearest
 from discreet.release.release import Release
 
 if TYPE_CHECKING:
@@ -108,8 +109,9 @@ class LeastSquaresProjection:
         noisy = np.asarray(self.noise(integers(self.workload.answer(held)), rng=rng), dtype=np.float64)
         found = self.project(noisy, rows=bound)
         model = self._model(found, bound) if self.workload.domain.size <= LISTED else None
+        errors = Projected(self, found.gap) if swaps(self.neighbours) else self.errors()
         return Release(
-            workload=self.workload, answers=found.point, guarantee=self.privacy(), errors=self.errors(), model=model
+            workload=self.workload, answers=found.point, guarantee=self.privacy(), errors=errors, model=model
         )
 
     def project(self, noisy: npt.NDArray[np.float64], *, rows: float) -> Nearest:
@@ -151,7 +153,7 @@ class LeastSquaresProjection:
         """The theorem's tail bound on the length of the error, which bounds each entry."""
         if not swaps(self.neighbours):
             return error_forms.Unproven("the error depends on the number of rows, which is private")
-        return Projected(self)
+        return Projected(self, self.gap)
 
     def accuracy(self, beta: float = 0.05) -> float:
         """alpha: no answer is off by more, but with probability beta."""
@@ -173,26 +175,26 @@ class LeastSquaresProjection:
 
 @dataclass(frozen=True, slots=True)
 class Projected:
-    """||yhat - y||_2 of a projection on n times the hull, with probability 1 - beta."""
+    """||yhat - y||_2 of a projection on n times the hull with this gap, but with probability beta."""
 
     mechanism: LeastSquaresProjection
+    gap: float
 
     def accuracy(self, beta: float) -> float:
-        """The least of three bounds: the length of the noise, sub-Gaussian maxima, and the largest entry."""
+        """The least of the bounds by the length of the noise and by its product with the error."""
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
         mechanism, noise = self.mechanism, self.mechanism.noise
         k, n, cells = len(mechanism.workload), mechanism.n, mechanism.workload.domain.size
         assert n is not None
         largest = noise.accuracy(beta, size=k)
-        squares = [k * largest**2, n * largest * float(mechanism.workload.absolute(Replace))]
+        length = math.sqrt(k) * largest  # of the noise
+        product = n * largest * float(mechanism.workload.absolute(Replace))  # of the noise with the error
         if isinstance(noise, Gaussian):
-            sigma = float(exact(noise.sigma))
-            log = math.log(1 / beta)
-            squares.append(sigma**2 * (k + 2 * math.sqrt(k * log) + 2 * log))
+            sigma, log = float(exact(noise.sigma)), math.log(1 / beta)
             width = math.sqrt(2 * math.log(2 * cells / beta)) + math.sqrt(2 * math.log(2 / beta))
-            squares.append(n * sigma * mechanism.radius * width)
-        gap = mechanism.gap
-        return min(math.sqrt(squares[0]) + math.sqrt(gap), *(math.sqrt(square + gap) for square in squares[1:]))
+            length = min(length, sigma * math.sqrt(k + 2 * math.sqrt(k * log) + 2 * log))
+            product = min(product, n * sigma * mechanism.radius * width)
+        return min(length + math.sqrt(self.gap), math.sqrt(product + self.gap))
 
     def each(self, beta: float) -> npt.NDArray[np.float64]:
         """The same for each."""

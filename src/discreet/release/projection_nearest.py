@@ -16,19 +16,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.data.records import Records
-from discreet.errors import UnsupportedError
-from discreet.queries.marginals import Marginals
-from discreet.queries.workload import Workload
-
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     Vector = npt.NDArray[np.float64]
 
-ORIGIN = -1  # the place of the point 0, where the hull includes it
 TINY = 1e-12  # a weight that is none
+RIDGE = 1e-13
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,64 +96,6 @@ def _affine(gram: npt.NDArray[np.float64]) -> Vector:
     import numpy as np
 
     size = float(np.trace(gram)) / len(gram) + 1e-300
-    solved = np.linalg.lstsq(gram / size + 1.0, np.ones(len(gram)), rcond=1e-13)[0]
+    ridge = RIDGE * np.eye(len(gram))  # points that depend on one another leave the system singular
+    solved = np.linalg.solve(gram / size + 1.0 + ridge, np.ones(len(gram)))
     return solved / solved.sum()
-
-
-def hull(workload: Workload, rows: float, *, origin: bool) -> tuple[Callable[[Vector], int], Callable[[int], Vector]]:
-    """The oracle and the columns of `rows` times the hull of the workload's columns, and of 0 if `origin`."""
-    import numpy as np
-
-    def oracle(direction: Vector) -> int:
-        scores = workload.transpose(direction)
-        best = int(np.argmax(scores))
-        return ORIGIN if origin and scores[best] <= 0 else best
-
-    given = _table_column(workload) if isinstance(workload, Marginals) else _column(workload)
-
-    def column(place: int) -> Vector:
-        return np.zeros(len(workload)) if place == ORIGIN else rows * given(place)
-
-    return oracle, column
-
-
-def _column(workload: Workload) -> Callable[[int], Vector]:
-    """A column of any workload: the answers on one row, or on a histogram of one cell."""
-    import numpy as np
-
-    sizes = [declared.size for declared in workload.domain.values()]
-
-    def column(place: int) -> Vector:
-        positions = [np.array([at]) for at in np.unravel_index(place, sizes)]
-        try:
-            answers = workload.from_marginals(Records(workload.domain, positions))
-        except UnsupportedError:
-            cell = np.zeros(workload.domain.size)
-            cell[place] = 1.0
-            answers = workload.apply(cell)
-        return np.asarray(answers, dtype=np.float64)
-
-    return column
-
-
-def _table_column(workload: Marginals) -> Callable[[int], Vector]:
-    """A column of marginal tables: one cell of each."""
-    import numpy as np
-
-    names = list(workload.domain)
-    sizes = [declared.size for declared in workload.domain.values()]
-    strides = np.zeros((len(workload.sets), len(names)), dtype=np.int64)  # (tables, columns)
-    for table, chosen in enumerate(workload.sets):
-        step = 1
-        for name in reversed(chosen):
-            strides[table, names.index(name)] = step
-            step *= workload.domain[name].size
-    first = np.cumsum([0, *workload.sizes[:-1]])
-    weights = np.array([float(weight) for weight in workload.weights])
-
-    def column(place: int) -> Vector:
-        made = np.zeros(len(workload))
-        made[first + strides @ np.array(np.unravel_index(place, sizes))] = weights
-        return made
-
-    return column
