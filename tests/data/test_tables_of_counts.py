@@ -145,6 +145,33 @@ def test_a_release_is_the_same_from_rows_and_from_any_engine(frame):
     assert engine.runs == 1
 
 
+def test_the_curator_counts_the_tables_of_a_large_universe_where_they_are(monkeypatch, tmp_path):
+    """On an engine that gives no rows: units are bounded in each pass, and other mechanisms are refused unpaid."""
+    from discreet.curator.curator import Curator
+    from discreet.privacy.guarantee import ApproxDP
+    from discreet.release.mwem import MWEM
+
+    monkeypatch.setattr(tables_of_counts, "MOST", 1000)
+    columns = {f"c{i}": Integer(0, 9) for i in range(8)}
+    rng, engine = np.random.default_rng(2), Passes()
+    frame = pd.DataFrame(
+        {"patient": rng.integers(0, 200, 600).astype(str)} | {c: rng.integers(0, 10, 600) for c in columns}
+    )
+    table = Table(
+        frame, domain=Domain({"patient": Identifier(), **columns}), unit="patient", rows_per_unit=2, engine=engine
+    )
+    workload = marginals(Domain(columns), [("c0", "c1"), ("c2", "c3"), ("c4", "c5"), ("c6", "c7")])
+    with Curator({"visits": table}, budget=ApproxDP(2.0, 1e-6), ledger=tmp_path / "ledger.db") as curator:
+        release = curator.release(workload, table="visits", budget=ZCDP(0.05), mechanism=MarginalRelease)
+        spent = curator.budget
+
+        assert release.answers.shape == (400,)
+        assert engine.runs == 4
+        with pytest.raises(UnsupportedError, match="pass mechanism=MarginalRelease"):
+            curator.release(workload, table="visits", budget=ZCDP(0.05), mechanism=lambda w, **k: MWEM(w, **k))
+        assert curator.budget == spent
+
+
 def test_units_with_several_rows_are_left_to_the_curator(frame):
     release = MarginalRelease(marginals(DOMAIN, 1), budget=ZCDP(0.1))
 

@@ -129,8 +129,10 @@ class Curator:
             if table is None or error is not None or (rows_per_unit, groups_per_unit) != (None, None):
                 raise ParameterError("need table=... for a workload, with epsilon= or budget= and nothing else")
             from discreet.curator.batch import batch
+            from discreet.curator.reading import sets_of
 
-            return batch(question, table, self._reading(question.domain, table), epsilon=epsilon, budget=budget)
+            reading = self._reading(question.domain, table, sets=sets_of(question))
+            return batch(question, table, reading, epsilon=epsilon, budget=budget)
         require(table is None, "table= for workloads only: a question names its own", table=table)
         bounds = {"rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
         query = self.query(question)
@@ -195,14 +197,16 @@ class Curator:
             raise DomainError(missing(table, list(self.tables), what="table"))
         return marginals(columns_of(self.tables[table], columns), k)
 
-    def _reading(self, domain: Domain, name: str, *, whole: bool = False) -> Reading:
+    def _reading(
+        self, domain: Domain, name: str, *, whole: bool = False, sets: tuple[tuple[str, ...], ...] = ()
+    ) -> Reading:
         """Some columns of a table, on its engine."""
         from discreet.curator.reading import Reading
 
         if name not in self.tables:
             raise DomainError(missing(name, list(self.tables), what="table"))
         table = self.tables[name]
-        return Reading(table, domain, table.engine or self._engine or engine_for(table.source), whole)
+        return Reading(table, domain, table.engine or self._engine or engine_for(table.source), whole, sets)
 
     def ask(
         self,

@@ -2,8 +2,9 @@
 
     cells   one group for every combination of values: a histogram, where they can be listed
     rows    the rows as positions, in memory, where there are too many combinations (DuckDB only)
+    tables  where there are, on other engines: the marginal tables of the workload, by few group-bys
 
-In both at most `rows_per_unit` rows of a unit are kept, by a keyed hash of that unit's rows alone.
+In all at most `rows_per_unit` rows of a unit are kept, by a keyed hash of that unit's rows alone.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from discreet.data.domain import Domain, missing
 from discreet.data.engines import positions
 from discreet.data.engines.base import Engine
 from discreet.data.engines.duckdb import DuckDB
+from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.data.histogram import Histogram
 from discreet.data.records import Records, countable
 from discreet.data.table import Table
 from discreet.errors import DomainError, ParameterError, UnsupportedError
 from discreet.queries.expression import tree
+from discreet.queries.marginals import Marginals
+from discreet.queries.workload import Workload
 
 LISTED = 1 << 22  # cells that are counted in the engine
 Released = TypeVar("Released")
@@ -32,13 +36,14 @@ Released = TypeVar("Released")
 class Reading:
     """Some columns of a table, on an engine.  Nothing is read before `through`.
 
-    `whole=True` asks for a histogram whatever its size.
+    `whole=True` asks for a histogram whatever its size; `sets` are those of a workload of marginals.
     """
 
     table: Table
     domain: Domain
     engine: Engine
     whole: bool = False
+    sets: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         for name, declared in self.domain.items():
@@ -48,7 +53,9 @@ class Reading:
                 raise DomainError(f"the unit column {name!r} is in no workload: leave it out of the domain")
             if self.table.domain[name] != declared:
                 raise DomainError(f"the table declares column {name!r} otherwise than the workload")
-        if not self.counted and not isinstance(self.engine, DuckDB):
+        if self.by_tables:
+            self._tables()  # too many of them are refused
+        elif not self.counted and not isinstance(self.engine, DuckDB):
             raise UnsupportedError(
                 f"a universe of more than {LISTED:,} cells is read row by row, which this engine does not do;"
                 " ask about fewer columns (Domain.project)"
@@ -59,9 +66,19 @@ class Reading:
         """Whether the engine counts every cell."""
         return self.whole or self.domain.size <= LISTED
 
+    @property
+    def by_tables(self) -> bool:
+        """Whether the engine counts the tables of the workload."""
+        return bool(self.sets) and not self.counted and not isinstance(self.engine, DuckDB)
+
+    def _tables(self) -> TablesOfCounts:
+        return TablesOfCounts(self.table, self.sets, domain=self.domain, engine=self.engine)
+
     def ready(self) -> None:
         """Refuse a source or column that is not there, before anything is paid."""
-        if self.counted:
+        if self.by_tables:
+            self._tables().ready()
+        elif self.counted:
             self.engine.ready(self.table, self.aggregation())
         else:
             positions.ready(self.table.source, self.domain, unit=self.table.unit)
@@ -80,8 +97,10 @@ class Reading:
             salt=self.table.salt,
         )
 
-    def through(self, release: Callable[[Histogram | Records], Released]) -> Released:
+    def through(self, release: Callable[[Histogram | Records | TablesOfCounts], Released]) -> Released:
         """Read, and hand what was read to a release mechanism: the only way out."""
+        if self.by_tables:
+            return release(self._tables())
         if self.counted:
             sealed = self.engine.run(self.table, self.aggregation())
             assert isinstance(sealed, Sealed)
@@ -89,6 +108,11 @@ class Reading:
         table = self.table
         bound = {"unit": table.unit, "rows_per_unit": table.rows_per_unit, "salt": table.salt}
         return release(Records(self.domain, positions.positions(table.source, self.domain, **bound)))
+
+
+def sets_of(workload: Workload) -> tuple[tuple[str, ...], ...]:
+    """The sets of columns of a workload of marginals; none for others."""
+    return workload.sets if isinstance(workload, Marginals) else ()
 
 
 def columns_of(table: Table, columns: Sequence[str] | None = None) -> Domain:

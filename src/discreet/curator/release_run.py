@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from discreet.curator.batch import batch, lanes
 from discreet.curator.plan import spending_of
-from discreet.curator.reading import columns_of
+from discreet.curator.reading import Reading, columns_of, sets_of
 from discreet.curator.session import Session
 from discreet.data.domain import missing
 from discreet.data.engines.results import logged
@@ -42,7 +42,7 @@ def run(
     if not isinstance(workload, Workload):
         raise ParameterError(f"need a Workload, such as marginals(domain, 2), got {type(workload).__name__}")
     _private(curator, table)
-    reading = curator._reading(workload.domain, table)
+    reading = curator._reading(workload.domain, table, sets=sets_of(workload))
     step = batch(workload, table, reading, mechanism=mechanism, n=n, **price)  # type: ignore[arg-type]
     built = None if isinstance(mechanism, str) else step.mechanism()
     key = step.key(built)
@@ -50,6 +50,7 @@ def run(
         stored = None if fresh else curator.ledger.recall(key, analyst=analyst)
         ready = built or (step.mechanism() if stored is None else None)
         if stored is None:
+            _fits(reading, ready)
             reading.ready()  # a missing file or column is free
         item = step.cost if ready is None else step.item(ready)
         receipt, stored = curator._charge(item, [table], text=step.text(), key=key, analyst=analyst, fresh=fresh)
@@ -99,6 +100,18 @@ def guarded(work: Callable[[], Made]) -> Made:
     except Exception as error:
         mark = logged("release", error)
     raise DiscreetError(f"the run failed; see the operator log, reference {mark}")
+
+
+def _fits(reading: Reading, mechanism: object) -> None:
+    """Tables that an engine counts one by one may keep other rows of a unit each: not every proof allows that."""
+    from discreet.release.independent import IndependentNoise
+    from discreet.structured.marginal_release import MarginalRelease
+
+    if reading.by_tables and not isinstance(mechanism, IndependentNoise | MarginalRelease):
+        raise UnsupportedError(
+            f"this engine counts the tables of so large a universe one by one, which {type(mechanism).__name__}"
+            " cannot use; pass mechanism=MarginalRelease"
+        )
 
 
 def _private(curator: Curator, name: str) -> None:

@@ -1,10 +1,11 @@
-"""What a release mechanism may be called on: a histogram, encoded rows, or a frame that is encoded first."""
+"""What a release mechanism may be called on: a histogram, rows, tables of counts, or a frame that is encoded first."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from discreet.data.domain import Domain
+from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.data.histogram import Histogram
 from discreet.data.records import Records
 
@@ -20,4 +21,4 @@ def counted(data: object, domain: Domain) -> Countable:
     >>> counted(pd.DataFrame({"icu": [True, False]}), Domain({"icu": Boolean()}))
     Records(columns=1)
     """
-    return data if isinstance(data, Histogram | Records) else Records.from_frame(data, domain)
+    return data if isinstance(data, Histogram | Records | TablesOfCounts) else Records.from_frame(data, domain)

@@ -4,8 +4,9 @@ Sets of columns are joined into larger ones as long as these have at most `MOST`
 joined set is one aggregation, one pass of the engine; the tables are sums of its cells.
 
 A row with a NULL where none is declared, in any column of the domain, is dropped from all tables.  Of each unit at
-most `rows_per_unit` rows enter each pass, chosen by a keyed hash of that unit's rows alone.  So every table moves
-by at most so many rows when a unit is added or removed.
+most `rows_per_unit` rows enter each pass, chosen by a keyed hash of that unit's rows alone, in each pass anew.  So
+every table moves by at most so many rows when a unit is added or removed, but not every table by the same rows: a
+mechanism may rely on the move of each table alone (docs/theory/marginal_release.md, section 1).
 """
 
 from __future__ import annotations
@@ -45,9 +46,11 @@ class TablesOfCounts:
 
     __slots__ = ("_covers", "_engine", "_found", "_table", "domain")
 
-    def __init__(self, table: Table, sets: Iterable[Sequence[str]], *, domain: Domain) -> None:
+    def __init__(
+        self, table: Table, sets: Iterable[Sequence[str]], *, domain: Domain, engine: Engine | None = None
+    ) -> None:
         self.domain, self._table = domain, table
-        self._engine: Engine = table.engine or engine_for(table.source)
+        self._engine: Engine = engine or table.engine or engine_for(table.source)
         self._covers = covers([frozenset(names) for names in sets], domain)
         self._found: dict[frozenset[str], npt.NDArray[np.int64]] = {}
 
