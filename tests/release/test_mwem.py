@@ -35,7 +35,7 @@ BITS = Domain({f"b{i}": Boolean() for i in range(8)})
 MIXED = Domain({"age": Integer(0, 6), "icu": Boolean(), "ward": Integer(0, 3)})
 BUDGETS = [PureDP(1), ZCDP(Fraction(1, 10)), ApproxDP(1, 1e-6), ApproxDP(1, 0)]
 RUNS = counts(quick=12, full=400)
-LARGEST = counts(quick=22, full=26)  # bits
+LARGEST = counts(quick=21, full=26)  # bits
 
 
 def _data(domain, *, n=N, seed=1):

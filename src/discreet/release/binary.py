@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LOW = 10  # bits whose signs are written out as one matrix
 BLOCK = 1 << 26  # cells computed at a time: a launch should have much to do
+SMALLEST = 14  # bits for which the kernel of a card is used: its tiles have 128 columns
 ROWS = 1 << 13  # rows of the data looked at at a time
 
 
@@ -145,12 +146,15 @@ class Exponentials:
     device: str | None = None
     dtype: str = "float32"
 
-    def __call__(self, coefficients: npt.NDArray[Any], *, shift: float) -> tuple[float, Any]:
-        """The sum of e^(p - shift), and the parities of the distribution that is proportional to it."""
+    def __call__(self, coefficients: npt.NDArray[Any], *, shift: float, fine: bool = False) -> tuple[float, Any]:
+        """The sum of e^(p - shift), and the parities of the distribution that is proportional to it.
+
+        Sums are good to about five digits on a card, and to six if `fine`.
+        """
         import numpy as np
 
         high, low = self._split
-        over_last, over_first = self._partial(*self._factors(coefficients, shift))
+        over_last, over_first = self._partial(*self._factors(coefficients, shift), fine=fine)
         every = np.zeros((len(subsets(high, self.degree)), len(subsets(low, self.degree))))
         every[:, : over_last.shape[1]] = to_numpy(sums(over_last, high, self.degree))
         every[: over_first.shape[0]] = to_numpy(over_first @ _on(low, self.degree, over_first).T)
@@ -209,10 +213,10 @@ class Exponentials:
             block = left[start : start + step] @ right
             yield start, start + step, _exp(block, library)
 
-    def _partial(self, left: Array, right: Array) -> tuple[Array, Array]:
+    def _partial(self, left: Array, right: Array, *, fine: bool) -> tuple[Array, Array]:
         """E chi_B for the few sets B of the last bits, and chi_A E for the few sets A of the first."""
         chi_first, chi_last = self._fixed
-        if self.device is not None and (fused := _fused(left)) is not None:
+        if not fine and self.bits >= SMALLEST and (fused := _fused(left)) is not None:
             return fused(left, right, chi_first.shape[1], chi_last.shape[0])
         over_last = self._empty(left.shape[0] * chi_last.shape[0]).reshape(left.shape[0], -1)
         over_first = 0

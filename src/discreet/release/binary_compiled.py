@@ -74,7 +74,7 @@ class CompiledExponentials:
     bits: int
     degree: int
 
-    def __call__(self, coefficients: npt.NDArray[Any], *, shift: float) -> tuple[float, Any]:
+    def __call__(self, coefficients: npt.NDArray[Any], *, shift: float, fine: bool = False) -> tuple[float, Any]:
         """The sum of e^(p - shift), and the parities of the distribution that is proportional to it."""
         import numpy as np
 
@@ -85,7 +85,7 @@ class CompiledExponentials:
         inner = len(folded(middle, self.degree))
         partial = np.empty((1 << high, inner << last), dtype=np.float32)
         binary_kernels.rows_folded(left, right, middle, self.degree, partial)
-        rows = fold(partial, high, self.degree)
+        rows = fold(partial.astype(np.float64) if fine else partial, high, self.degree)
         ends = rows.reshape(-1, 1 << last).T  # (last bits, sets of the others)
         found = fold(ends, last, self.degree).reshape(-1)[order(self._parts, self.degree)].astype(float)
         return float(found[0]), found / found[0]

@@ -173,7 +173,7 @@ class MWEM:
         n = self.n if self.count is None else self._rows(private, rng)
         assert n is not None
         answers, model = average(self, private, n, rng) if self.estimate == "average" else self._fitted(private, n, rng)
-        if isinstance(self.workload, Marginals) and self.workload.weighted:
+        if self.queries is not self.workload:
             answers = answers * self._weights
         return Release(
             workload=self.workload, answers=answers, guarantee=self.privacy(), errors=self.errors(), model=model
@@ -212,7 +212,7 @@ class MWEM:
         assert isinstance(self.workload, Marginals)
         sizes, starts = self._sizes
         wrong = np.add.reduceat(off, starts) - np.rint(sizes * self._mean_noise).astype(np.int64)
-        if not self.workload.weighted:
+        if self.queries is self.workload:
             return wrong
         most = max(self.workload.weights)
         parts = [weight / most for weight in self.workload.weights]  # at most 1, so that scores move no more

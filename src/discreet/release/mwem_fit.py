@@ -1,9 +1,9 @@
 """The distribution of most entropy that agrees with noisy measurements, to within their noise.
 
 Let statistics s_1, ..., s_m of a row be measured as y_j, with errors of variance v_j, on n rows.  Among the
-distributions p on the universe of N cells take the one with the least
+distributions p on the universe take the one with the least
 
-    (16 / n) KL(p || uniform) + sum over j of (n E_p[s_j] - y_j)^2 / (2 v_j n).
+    KL(p || uniform) + (1 / 16) sum over j of (n E_p[s_j] - y_j)^2 / (2 v_j).
 
 It is p = e^(theta . s) / Z, and theta minimises the convex function
 

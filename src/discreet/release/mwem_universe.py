@@ -115,10 +115,13 @@ class Bits:
 
     def expectations(self, theta: Vector) -> tuple[float, Vector]:
         """ln Z and all parities; infinite where the weights overflow."""
+        return self._expectations(theta, fine=False)
+
+    def _expectations(self, theta: Vector, *, fine: bool) -> tuple[float, Vector]:
         import numpy as np
 
         with np.errstate(over="ignore", invalid="ignore"):
-            total, parities = self._cells(theta, shift=self._shift)
+            total, parities = self._cells(theta, shift=self._shift, fine=fine)
         if not (0 < total < math.inf):
             return math.inf, np.zeros(self.count)
         self._shift += math.log(total)  # the next weights are near this sum
@@ -130,7 +133,7 @@ class Bits:
 
     def finish(self, theta: Vector, total: float) -> tuple[Vector, DenseModel]:
         """The answers of the estimate, in the best precision, and its model."""
-        shift, parities = self.expectations(theta)
+        shift, parities = self._expectations(theta, fine=True)
         cells = self._cells.cells(theta, shift=shift - math.log(total))
         return total * self.answers(parities), DenseModel(self.domain, cells)
 
