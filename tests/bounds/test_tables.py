@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
-from discreet.bounds import interval_table, marginals_table
-from discreet.bounds.interval_table import GAMMA2, gamma2_prefix, root_squares
+from discreet.bounds.interval_table import GAMMA2, gamma2_prefix, interval_table, root_squares
+from discreet.bounds.marginals_table import marginals_table
 from discreet.errors import ParameterError
 from discreet.queries.ordered import thresholds
 from discreet.release.gamma2 import gamma2
+from discreet.structured import GridQuantile
 from tests.house.repository import ROOT
 from tests.scale import counts
 
@@ -96,6 +98,20 @@ def test_bounds_outside_their_hypotheses_have_no_number():
     assert marginals_table(10, 3, 1000, 1.0, 1e-6)["4 projection"].value is None
     assert marginals_table(10, 1, 1000, 1.0, 1e-6)["8 signatures"].value is None
     assert marginals_table(2, 1, 1000, 1.0, 1e-6)["1 independent noise"].value is None
+
+
+def test_one_median_is_within_the_bound_of_the_notes():
+    """Data of 101 rows all over 2^10 values: the rank error exceeds the bound in at most 0.05 of the draws."""
+    table, rng = interval_table(10, 1.0, 1e-6), np.random.default_rng(1)
+    cells = np.bincount(rng.integers(0, 1024, 101), minlength=1024)
+    law = GridQuantile(quantile=0.5, epsilon=1.0, size=1024, method="exponential").probabilities(cells)
+    before, upto = np.cumsum(cells) - cells, np.cumsum(cells)
+    error = np.maximum(0, np.maximum(before - 50.5, 50.5 - upto))
+
+    assert table["pure: one median, the notes"].value == pytest.approx(2 * math.log(1024 / 0.05))
+    assert table["pure: one median, here"].value <= table["pure: one median, the notes"].value
+    assert law[error > table["pure: one median, here"].value].sum() <= 0.05
+    assert law[error > 0.05 * table["pure: one median, here"].value].sum() > 0.05  # a bound of nothing would be caught
 
 
 def test_tables_print_as_markdown():

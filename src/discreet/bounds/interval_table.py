@@ -3,6 +3,7 @@
     pure           plain binary tree   sd sqrt(2 d) (d + 1) / epsilon
                    best tree here      the exact variance of `PrefixTree`
                    packing             every pure mechanism, from the notes: (ceil((d - 1) ln 2 / (2 epsilon)) - 1) / 2
+                   one median          rank error of the exponential mechanism, (2 / epsilon) ln(2^d / beta)
     approximate    plain binary tree   sd sqrt(d (d + 1)) sigma1
                    square root         sd sigma1 sum of f_k^2, f_k = C(2k, k) / 4^k
                    gamma_2             the least sd of all factorizations with Gaussian noise: between two numbers
@@ -27,6 +28,7 @@ from discreet.privacy.neighbours import Replace
 from discreet.privacy.number import Number, exact
 from discreet.release.gamma2_closed import thresholds_bound
 from discreet.structured.prefix_levels import best_levels
+from discreet.structured.quantile_grid import GridQuantile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,6 +94,19 @@ def _pure(d: int, epsilon: Number) -> list[Entry]:
             "pure: packing of the notes", "error >= (d - 1) ln 2 / (4 epsilon)", max(0.0, packed), "every mechanism"
         ),
         _exact("pure: packing", "error with probability 0.05", ours, "every mechanism, in whole rows"),
+        *_median(d, epsilon),
+    ]
+
+
+def _median(d: int, epsilon: Number) -> list[Entry]:
+    """One median and nothing else: the rank error of the exponential mechanism, with probability 0.95."""
+    rank = 2 / float(exact(epsilon)) * (d * math.log(2) + math.log(20))
+    here = GridQuantile(quantile=0.5, epsilon=epsilon, size=1 << d, method="exponential").accuracy(0.05)
+    return [
+        _exact(
+            "pure: one median, the notes", "rank error (2 / epsilon) ln(2^d / 0.05)", rank, "nothing else is released"
+        ),
+        _exact("pure: one median, here", "rank error with probability 0.95", here, "GridQuantile, PrivateQuantile"),
     ]
 
 
