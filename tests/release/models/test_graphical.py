@@ -157,6 +157,16 @@ def test_a_chain_of_fifty_columns_is_small_and_its_ends_agree_with_the_matrix_po
         model.histogram()
 
 
+def test_a_chain_of_a_thousand_columns_and_more_is_no_deeper_than_one_of_two():
+    names = [f"x{i}" for i in range(1200)]
+    domain = Domain({name: Integer(0, 1) for name in names})
+    step = np.log([[0.999, 0.001], [0.001, 0.999]])
+    model = GraphicalModel(domain, dict.fromkeys(itertools.pairwise(names), step), total=1)
+
+    assert model.marginal(["x0", "x1199"])[0, 0] == pytest.approx((1 + 0.998**1199) / 4, rel=1e-9)
+    assert len(model.sample(10)) == 10
+
+
 def test_a_model_over_the_limit_is_refused_before_it_is_built():
     domain = small_domain(*SIZES)
     cells = junction_size(domain, TREE)

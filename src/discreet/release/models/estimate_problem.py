@@ -76,7 +76,7 @@ class Problem:
         moved = at - self.centre
         shrunk = self.ridge * moved
         value = log_partition - inner_product(at, self.target) + inner_product(moved, shrunk) / 2
-        return Point(at, value, found - self.target + shrunk, found * (1 - found) + self.ridge)
+        return Point(at, value, found - self.target + shrunk, found * np.maximum(1 - found, 0) + self.ridge)
 
     def gap(self, point: Point) -> float:
         """The gap of the theorem."""

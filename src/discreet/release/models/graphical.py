@@ -113,9 +113,7 @@ class GraphicalModel:
         if holding:
             found = self._part(min(holding, key=lambda place: self.beliefs[place].size), wanted)
         else:
-            start = max(range(len(self.beliefs)), key=lambda place: len(wanted.intersection(self.tree.cliques[place])))
-            found = self._gathered(start, -1, wanted)
-            assert found is not None
+            found = self._gathered(wanted)
         return found.ordered(names) * self._total
 
     def _part(self, place: int, wanted: Iterable[str]) -> Factor:
@@ -135,29 +133,24 @@ class GraphicalModel:
             remembered[columns] = found
         return remembered[columns]
 
-    def _gathered(self, place: int, origin: int, wanted: frozenset[str]) -> Factor | None:
-        """The joint of what a subtree shares with `origin` and its wanted columns; None where it has no others."""
-        tree = self.tree
-        shared = self._edge(place, origin)
-        near = [other for other, parent in enumerate(tree.parents) if parent == place]
-        near = [other for other in (*near, tree.parents[place]) if other not in (origin, -1)]
-        arms = [(other, arm) for other in near if (arm := self._gathered(other, place, wanted)) is not None]
-        own = wanted.intersection(tree.cliques[place])
-        if origin >= 0 and not arms and own <= shared:
-            return None
-        open_edges = [self._edge(other, place) for other, _ in arms]
-        found = self._part(place, shared.union(own, *open_edges))
-        for index, (_, arm) in enumerate(arms):
-            given = _conditional(arm, self._part(place, open_edges[index]))
-            later = shared.union(wanted, *open_edges[index + 1 :])
-            found = found.times(given, keep=later, limit=self.limit)
-        return found
-
-    def _edge(self, place: int, other: int) -> frozenset[str]:
-        """What two neighbouring cliques share."""
-        if other < 0:
-            return frozenset()
-        return frozenset(self.tree.separators[place if self.tree.parents[place] == other else other])
+    def _gathered(self, wanted: frozenset[str]) -> Factor:
+        """The joint of columns that lie in no single clique: from the leaves up, to the first that reaches them all."""
+        arms: list[list[tuple[frozenset[str], Factor]]] = [[] for _ in self.beliefs]  # what is shared, and the joint
+        for place in reversed(range(len(arms))):
+            shared, own = frozenset(self.tree.separators[place]), wanted.intersection(self.tree.cliques[place])
+            if not arms[place] and own <= shared:
+                continue  # the parent has all that is wanted of it
+            done = wanted <= own.union(*(arm.columns for _, arm in arms[place]))
+            shared = frozenset() if done else shared
+            edges = [edge for edge, _ in arms[place]]
+            found = self._part(place, shared.union(own, *edges))
+            for index, (edge, arm) in enumerate(arms[place]):
+                given = _conditional(arm, self._part(place, edge))
+                found = found.times(given, keep=shared.union(wanted, *edges[index + 1 :]), limit=self.limit)
+            if done:
+                return found
+            arms[self.tree.parents[place]].append((shared, found))
+        raise AssertionError("the root reaches every column")
 
     def answer(self, workload: Workload) -> npt.NDArray[np.float64]:
         """The answers of a workload, through marginals."""

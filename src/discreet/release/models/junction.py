@@ -13,6 +13,7 @@ kept; a column whose neighbours are all joined goes first, which makes no clique
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,30 +39,20 @@ class JunctionTree:
     @classmethod
     def over(cls, sizes: Mapping[str, int], sets: Iterable[Sequence[str]]) -> JunctionTree:
         """The tree of columns with these sizes, in which every one of the sets lies in a clique."""
-        names = list(sizes)
-        masks, _ = _smallest(list(sizes.values()), _joined(names, sets))
-        weights = [_cells(mask, list(sizes.values())) for mask in masks]
-        first = max(range(len(masks)), key=weights.__getitem__)
-        shared = {place: (-1, 0) for place in range(len(masks)) if place != first}  # the best parent, and how much
-        order, parents, newest = [first], {first: -1}, first
-        while shared:
-            for place, (_, most) in shared.items():
-                common = (masks[place] & masks[newest]).bit_count()
-                if common > most or shared[place][0] < 0:
-                    shared[place] = (newest, common)
-            newest = max(shared, key=lambda place: (shared[place][1], -place))
-            parents[newest] = shared.pop(newest)[0]
-            order.append(newest)
+        names, counts = list(sizes), list(sizes.values())
+        masks, _ = _smallest(counts, _joined(names, sets))
+        weights = [_cells(mask, counts) for mask in masks]
+        parents = _spanning(masks, first=max(range(len(masks)), key=weights.__getitem__))
+        bit_of = {name: bit for bit, name in enumerate(names)}
         cliques: dict[int, tuple[str, ...]] = {}
         separators = []
-        for place in order:
-            above = cliques.get(parents[place], ())
-            common = tuple(name for name in above if masks[place] >> names.index(name) & 1)
+        for place, parent in parents.items():
+            common = tuple(name for name in cliques.get(parent, ()) if masks[place] >> bit_of[name] & 1)
             own = [names[bit] for bit in _bits(masks[place]) if names[bit] not in common]
             cliques[place] = (*common, *sorted(own, key=sizes.__getitem__))  # the longest runs last, for speed
             separators.append(common)
-        position = {place: index for index, place in enumerate(order)} | {-1: -1}
-        return cls(tuple(cliques.values()), tuple(position[parents[place]] for place in order), tuple(separators))
+        position = {place: index for index, place in enumerate(parents)} | {-1: -1}
+        return cls(tuple(cliques.values()), tuple(map(position.__getitem__, parents.values())), tuple(separators))
 
 
 def junction_size(domain: Domain, sets: Iterable[Sequence[str]]) -> int:
@@ -123,6 +114,33 @@ def _eliminated(sizes: list[int], near: list[int], *, fewest: bool) -> list[int]
         for other in _bits(changed):
             scores[other] = score(other)
     return kept
+
+
+def _spanning(masks: list[int], *, first: int) -> dict[int, int]:
+    """The parent of each clique in a tree that shares the most columns (Prim 1957), in the order of joining."""
+    holding: dict[int, list[int]] = {}
+    for place, mask in enumerate(masks):
+        for bit in _bits(mask):
+            holding.setdefault(bit, []).append(place)
+    parents, newest = {first: -1}, first
+    best: dict[int, tuple[int, int]] = {}  # the most columns shared with a clique that has joined, and which
+    waiting: list[tuple[int, int]] = []
+    while True:
+        for place in {place for bit in _bits(masks[newest]) for place in holding[bit] if place not in parents}:
+            common = (masks[place] & masks[newest]).bit_count()
+            if common > best.get(place, (0, 0))[0]:
+                best[place] = (common, newest)
+                heapq.heappush(waiting, (-common, place))
+        while waiting and waiting[0][1] in parents:
+            heapq.heappop(waiting)
+        if waiting:
+            newest = heapq.heappop(waiting)[1]
+            parents[newest] = best[newest][1]
+            continue
+        newest = next((place for place in range(len(masks)) if place not in parents), -1)
+        if newest < 0:
+            return parents
+        parents[newest] = first  # nothing shared with any other
 
 
 def _cells(mask: int, sizes: list[int]) -> int:
