@@ -26,7 +26,7 @@ release = projection(signs)
 # --8<-- [end:parities]
 
 true = (signs.T @ signs)[np.triu_indices(100, 1)] / 2_000
-raw = float(projection.noise.sigma) / 2_000
+raw = projection.sd / 2_000
 error = float(np.sqrt(((release.answers - true) ** 2).mean()))
 print(f"error of a correlation: {raw:.3f} raw, {error:.3f} projected, at most {release.rms():.3f} with 95 %")
 assert error < raw / 1.5

@@ -28,7 +28,7 @@ STEPS = 60  # Newton steps; about six are taken
 HALVINGS = 30  # of one step, by the rule of Armijo
 
 
-def nearest_correlation(target: Matrix, *, tolerance: float = 1e-9) -> Matrix:
+def nearest_correlation(target: Matrix, *, tolerance: float = 1e-8) -> Matrix:
     """The correlation matrix nearest to a symmetric matrix; the diagonal of the target is ignored.
 
     >>> import numpy as np
@@ -42,8 +42,7 @@ def nearest_correlation(target: Matrix, *, tolerance: float = 1e-9) -> Matrix:
     require(square and bool(np.isfinite(given).all()), "a finite square matrix", shape=given.shape)
     given = (given + given.T) / 2
     np.fill_diagonal(given, 1.0)
-    dual = _start(given)
-    values, vectors = _spectrum(given, dual)
+    dual, values, vectors = _start(given)
     for _ in range(STEPS):
         gradient = _diagonal(values, vectors) - 1
         if float(np.abs(gradient).max()) <= tolerance * max(1.0, float(values[-1])):
@@ -66,16 +65,17 @@ def positive_part(matrix: Matrix) -> Matrix:
     return matrix - (dropped * values[:cut]) @ dropped.T
 
 
-def _start(given: Matrix) -> Vector:
-    """The shift c with sum of (eigenvalue + c)_+ = d."""
+def _start(given: Matrix) -> tuple[Vector, Vector, Matrix]:
+    """y = (c, ..., c) with sum of (eigenvalue + c)_+ = d, and the spectrum there."""
     import numpy as np
-    from scipy.linalg import eigvalsh
 
-    values = eigvalsh(given, check_finite=False)[::-1]  # decreasing
-    size = len(values)
-    shifts = (size - np.cumsum(values)) / np.arange(1, size + 1)  # right if exactly so many stay positive
-    kept = int(np.flatnonzero(values + shifts > 0)[-1])
-    return np.full(size, shifts[kept])
+    values, vectors = _spectrum(given, np.zeros(len(given)))
+    falling = values[::-1]
+    shifts = (len(values) - np.cumsum(falling)) / np.arange(
+        1, len(values) + 1
+    )  # right if exactly so many stay positive
+    shift = float(shifts[int(np.flatnonzero(falling + shifts > 0)[-1])])
+    return np.full(len(values), shift), values + shift, vectors
 
 
 def _spectrum(given: Matrix, dual: Vector) -> tuple[Vector, Matrix]:

@@ -107,6 +107,11 @@ class ParityProjection:
         moved = max(_odd(self.d, self.t, a) for a in range(self.d + 1))
         return noise_for(self.budget, absolute=2 * moved, square=4 * moved, size=parities)
 
+    @property
+    def sd(self) -> float:
+        """The standard deviation of the noise on each count, before the projection."""
+        return math.sqrt(variance(self.noise))
+
     def __call__(self, data: object, *, rng: RandomSource | None = None) -> ParityAnswers:
         """Noisy, projected parities of rows of signs or booleans, or of encoded two-valued columns."""
         import numpy as np
@@ -148,7 +153,7 @@ class ParityProjection:
         """A bound on the root mean squared error of the fractions, whatever the data, but with probability beta."""
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
         n, k, slack = self._forecast(), math.comb(self.d, self.t), math.log(4 / beta)
-        off = math.sqrt(2 * slack + 2 * math.log(2)) * self._sigma / self.multiplier if self.multiplier else 0.0
+        off = math.sqrt(2 * slack + 2 * math.log(2)) * self.sd / self.multiplier if self.multiplier else 0.0
         if isinstance(self.noise, Laplace):  # Markov, twice
             squares = 2 * k * variance(self.noise) / beta
             off = math.sqrt(2 * variance(self.noise) / beta) / self.multiplier if self.multiplier else 0.0
@@ -174,8 +179,8 @@ class ParityProjection:
         """
         width, k, half = self._shape().width, math.comb(self.d, self.t), self.t // 2
         return (
-            self._sigma * width / (2 * k),
-            self._sigma * width * math.comb(self.t, half) / math.comb(self.d, half),
+            self.sd * width / (2 * k),
+            self.sd * width * math.comb(self.t, half) / math.comb(self.d, half),
         )
 
     def explain(self) -> str:
@@ -188,7 +193,7 @@ class ParityProjection:
         """
         low, high = self.useful
         body = {"exact": "polytope itself", "grothendieck": "Grothendieck body"}.get(self.chosen, "elliptope")
-        k, spread = math.comb(self.d, self.t), f"noise of sd {self._sigma:.1f} on each count"
+        k, spread = math.comb(self.d, self.t), f"noise of sd {self.sd:.1f} on each count"
         gains = f"projection gains for {low:.0f} < n < {high:.0f}."
         if self.n is None:
             verdict = gains.capitalize()
@@ -204,12 +209,8 @@ class ParityProjection:
         """What ran, for the accountant."""
         return self.noise.event()
 
-    @property
-    def _sigma(self) -> float:
-        return math.sqrt(variance(self.noise))
-
     def _shape(self) -> Shape:
-        return Shape(d=self.d, t=self.t, body=self.chosen, sigma=self._sigma)
+        return Shape(d=self.d, t=self.t, body=self.chosen, sigma=self.sd)
 
     def _forecast(self) -> int:
         if self.n is None:
