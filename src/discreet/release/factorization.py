@@ -16,26 +16,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from discreet.errors import require
+from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.event import Event
-from discreet.privacy.guarantee import ZCDP, Guarantee
+from discreet.privacy.guarantee import ZCDP, Guarantee, PureDP
 from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.number import exact
+from discreet.queries.combined import Kronecker
 from discreet.queries.ordered import Ranges, Thresholds
-from discreet.queries.workload import Workload
+from discreet.queries.workload import Workload, swaps
 from discreet.release.counted import counted
 from discreet.release.factorization_errors import LaplaceSums, NormalSums
-from discreet.release.factorization_space import CellSpace, Space, spaces_of
-from discreet.release.gamma2 import Gamma2, factors
+from discreet.release.factorization_space import CellSpace, QuerySpace, Space, spaces_of
+from discreet.release.gamma2 import LARGEST, Gamma2, factors, rounded_down
 from discreet.release.gamma2_solver import Objective
 from discreet.release.noise import Noise, noise_for, relation_for, variance
 from discreet.release.release import Release
-from discreet.release.strategies import BITS, Strategy, tree
+from discreet.release.strategies import Strategy, tree
+from discreet.release.strategies_product import ProductStrategy
 from discreet.release.strategies_pure import pure_strategies
 
 if TYPE_CHECKING:
@@ -46,6 +49,9 @@ if TYPE_CHECKING:
     from discreet.release.gamma2_sets import Reals
 
 
+LISTED = 1 << 27  # queries, and cells, of a product of workloads
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Factorization:
     """Answer a workload through the strategy with the least error: optimised, a tree, or the cells themselves.
@@ -53,6 +59,7 @@ class Factorization:
     Without `n` one row may be added or removed; with a public `n` one row may be replaced, and n is not measured.
     `objective` is the largest error ("max") or the total squared error ("total"); `strategy` may be a matrix over the
     cells, "identity", "tree" or "optimal" instead of the best.  The optimisation runs when it is first needed.
+    Workloads are written out up to 2048 cells or queries; larger Kronecker products are factored one by one.
 
     >>> from discreet.data.histogram import Histogram
     >>> from discreet.privacy.guarantee import ApproxDP
@@ -80,9 +87,14 @@ class Factorization:
             ordered = isinstance(self.workload, Thresholds | Ranges)
             require(self.strategy != "tree" or ordered, "thresholds or ranges for a tree", strategy=self.strategy)
         noise_for(self.budget, absolute=1, square=1, size=1)  # refuse a bad budget now
-        self._spaces  # noqa: B018 - and a workload that is too large
-        if self.strategy is not None and not isinstance(self.strategy, str):
-            self._given  # noqa: B018 - and a strategy from which the answers do not follow
+        given = self.strategy is not None and not isinstance(self.strategy, str)
+        if self._large:
+            require(not given, "a named strategy for a product of workloads", strategy="a matrix")
+            if max(self.workload.shape) > LISTED:
+                raise UnsupportedError(f"products are factored for up to {LISTED} queries and cells")
+            self._parts  # noqa: B018 - refuse factors that are too large
+        else:
+            self._given if given else self._spaces  # noqa: B018 - refuse what is too large, or has too little
 
     @property
     def neighbours(self) -> type[Neighbours]:
@@ -98,6 +110,21 @@ class Factorization:
         """Whether noise may be Laplace."""
         return not isinstance(self.budget, ZCDP)
 
+    @property
+    def _large(self) -> bool:
+        return isinstance(self.workload, Kronecker) and self.workload.domain.size > LARGEST
+
+    @cached_property
+    def _parts(self) -> tuple[Factorization, ...]:
+        """The factors of a product that is too large to be written out, each by itself."""
+        workload = self.workload
+        if not self._large or not isinstance(workload, Kronecker):
+            return ()
+        budget, objective, strategy = ZCDP(Fraction(1, 2)), self.objective, self.strategy
+        return tuple(
+            Factorization(factor, budget=budget, objective=objective, strategy=strategy) for factor in _flat(workload)
+        )
+
     @cached_property
     def _optimum(self) -> Gamma2:
         space = self._spaces[0]
@@ -107,42 +134,58 @@ class Factorization:
     def _given(self) -> Strategy:
         import numpy as np
 
-        made = Strategy.over_cells("given", np.array(self.strategy, dtype=np.float64), self._spaces[0])
-        rank = int(np.linalg.matrix_rank(made.matrix))
-        require(
-            rank == made.entries.shape[1], "a strategy of full column rank", rank=rank, columns=made.entries.shape[1]
-        )
+        made = Strategy.over_cells("given", np.array(self.strategy, dtype=np.float64), self._cells)
+        rank, columns = int(np.linalg.matrix_rank(made.matrix)), made.entries.shape[1]
+        require(rank == columns, "a strategy of full column rank", rank=rank, columns=columns)
         return made
 
-    @cached_property
-    def _optimal(self) -> Strategy:
-        return Strategy.rounded("optimal", self._optimum.right, self._spaces[0])
+    @property
+    def _cells(self) -> CellSpace:
+        return CellSpace(self.workload, self.neighbours, self.n if swaps(self.neighbours) else None)
 
     @cached_property
-    def measured(self) -> Strategy:
+    def _optimal(self) -> Strategy | ProductStrategy:
+        if self._parts:
+            return self._product("optimal", self._parts)
+        return Strategy.rounded("optimal", self._optimum.right, self._spaces[0])
+
+    def _product(self, name: str, parts: tuple[Factorization, ...]) -> ProductStrategy:
+        assert isinstance(self.workload, Kronecker)
+        chosen = [part.measured for part in parts if isinstance(part.measured, Strategy)]
+        assert len(chosen) == len(parts)
+        return ProductStrategy(name, self.workload, tuple(chosen))
+
+    @cached_property
+    def measured(self) -> Strategy | ProductStrategy:
         """The strategy with the least error of the candidates."""
         return min(self._candidates(), key=self._cost)
 
-    def _candidates(self) -> Iterator[Strategy]:
+    def _candidates(self) -> Iterator[Strategy | ProductStrategy]:
         import numpy as np
 
-        wanted, first = self.strategy, self._spaces[0]
+        wanted, cells = self.strategy, self.workload.domain.size
+        if self._parts:
+            yield self._optimal
+            if self._laplace and wanted is None:
+                pure = [replace(part, budget=PureDP(1)) for part in self._parts]
+                yield self._product("Laplace", tuple(pure))
+            return
         if wanted is not None and not isinstance(wanted, str):
             yield self._given
             return
         if wanted in (None, "optimal"):
             yield self._optimal
-        if wanted in (None, "identity"):
-            for space in self._spaces:
-                size = self.workload.domain.size if isinstance(space, CellSpace) else space.rows.dimension
-                yield Strategy.over_cells("identity", np.eye(size), space)
+        if wanted in (None, "identity") and cells - swaps(self.neighbours) <= LARGEST:
+            yield Strategy.over_cells("identity", np.eye(cells), self._cells)
+        if wanted is None and isinstance(self._spaces[0], QuerySpace):
+            yield Strategy.rounded("queries", np.eye(self._spaces[0].rows.dimension), self._spaces[0])
         if wanted in (None, "tree") and isinstance(self.workload, Thresholds | Ranges):
-            yield Strategy.over_cells("tree", tree(self.workload.domain.size), first)
+            yield Strategy.over_cells("tree", tree(cells), self._cells)
         if wanted is None and self._laplace:
             for space in self._spaces:
                 yield from pure_strategies(space, self.workload, objective=self.objective)
 
-    def _noise(self, strategy: Strategy) -> Noise:
+    def _noise(self, strategy: Strategy | ProductStrategy) -> Noise:
         neighbours = self.neighbours
         return noise_for(
             self.budget,
@@ -151,13 +194,14 @@ class Factorization:
             size=strategy.size,
         )
 
-    def _cost(self, strategy: Strategy) -> float:
+    def _cost(self, strategy: Strategy | ProductStrategy) -> float:
         spread = strategy.variances
-        return variance(self._noise(strategy)) * float(spread.max() if self.objective == "max" else spread.mean())
+        cost = float(spread.max() if self.objective == "max" else spread.mean())
+        return variance(self._noise(strategy)) / strategy.unit**2 * cost
 
     @cached_property
     def noise(self) -> Noise:
-        """The noise of every measured integer; the measurements are these over 2^24."""
+        """The noise of every measured integer."""
         return self._noise(self.measured)
 
     @property
@@ -168,26 +212,29 @@ class Factorization:
         """
         spread = self._optimal.variances
         cost = float(spread.max() if self.objective == "max" else spread.mean())
-        return math.sqrt(self._optimal.squared(self.neighbours) * cost) * 2.0**-BITS
+        return math.sqrt(self._optimal.squared(self.neighbours) * cost) / self._optimal.unit
 
     @property
     def lower_bound(self) -> float:
         """No factorization at all has a smaller `gamma2`: certified, whatever the rounding of the solver."""
-        return min(self._optimum.lower_bound, self.gamma2)
+        if not self._parts:
+            return min(self._optimum.lower_bound, self.gamma2)
+        if swaps(self.neighbours):
+            raise UnsupportedError("no lower bound is known for products where a row is replaced")
+        return min(rounded_down(math.prod(part.lower_bound for part in self._parts)), self.gamma2)
 
     def __call__(self, data: object, *, rng: RandomSource | None = None) -> Release:
         """Unbiased answers on a histogram, on encoded rows or on a frame."""
         import numpy as np
 
         strategy, noise = self.measured, self.noise
-        true = strategy.measure(strategy.space.coordinates(counted(data, self.workload.domain)))
-        noisy = np.asarray(noise(true, rng=rng))
-        answers = strategy.space.answers(strategy.estimate(noisy))
+        noisy = np.asarray(noise(strategy.measured(counted(data, self.workload.domain)), rng=rng))
+        answers = strategy.answered(noisy)
         return Release(workload=self.workload, answers=answers, guarantee=self.privacy(), errors=self.errors())
 
     def variances(self) -> Reals:
         """The variance of each answer."""
-        return self.measured.variances * (variance(self.noise) * 4.0**-BITS)
+        return self.measured.variances * (variance(self.noise) / self.measured.unit**2)
 
     def errors(self) -> NormalSums | LaplaceSums:
         """Combinations of the draws."""
@@ -195,7 +242,7 @@ class Factorization:
 
         sd = np.sqrt(self.variances())
         if isinstance(self.noise, Laplace):
-            scale = float(self.noise.scale) * 2.0**-BITS
+            scale = float(self.noise.scale) / self.measured.unit
             return LaplaceSums(np.sqrt(2 * self.measured.variances) * scale, self.measured.peaks * scale)
         return NormalSums(sd, sigma=float(exact(self.noise.sigma)), draws=self.measured.size)
 
@@ -213,3 +260,12 @@ class Factorization:
 
     def __repr__(self) -> str:
         return f"Factorization({len(self.workload)} queries, {self.budget!r})"
+
+
+def _flat(workload: Kronecker) -> Iterator[Workload]:
+    """The factors, and those of factors that are products."""
+    for factor in workload.factors:
+        if isinstance(factor, Kronecker):
+            yield from _flat(factor)
+        else:
+            yield factor

@@ -6,7 +6,8 @@ Theorem.  Let the error of answer i be <r_i, Z>, with Z of r independent draws.
                 1 / (8 sigma^2), and the normal vector obeys Sidak's inequality (1967), so that
                 Pr[all |error_i| <= sd_i (t + sqrt(r) / (2 sigma))] >= product of (1 - 2 Phi(-t)) - r / (8 sigma^2).
     Laplace     Z_j discrete Laplace of scale b.  With sd_i = b sqrt(2) |r_i|_2, peak_i = b |r_i|_inf, 0 < u < 1/peak_i:
-                ln Pr[|error_i| > alpha] <= ln 2 - u alpha - (sd_i^2 / (2 peak_i^2)) ln(1 - u^2 peak_i^2).
+                ln Pr[|error_i| > alpha] <= ln 2 - u alpha - (sd_i^2 / (2 peak_i^2)) ln(1 - u^2 peak_i^2),
+                and ln 2 - alpha / peak_i for an error that is a multiple of one draw.
 
 Proof: docs/theory/factorization.md.
 """
@@ -117,10 +118,10 @@ def _log_tail(sd: Reals, peak: Reals, alpha: float | Reals) -> Reals:
     """The least of the bounds over u: its derivative vanishes at u = alpha / (shape + sqrt(shape^2 + ...))."""
     import numpy as np
 
-    shape = sd**2 / (2 * peak**2)  # of the gamma-like sum; >= 1 / 2
+    shape = sd**2 / (2 * peak**2)  # 1 for a single draw, whose tail is known, and more for others
     way = np.asarray(alpha) / peak
     u = way / (shape + np.sqrt(shape**2 + way**2))  # u peak, below 1
-    return math.log(2) - u * way - shape * np.log1p(-(u**2))
+    return math.log(2) + np.where(shape <= 1 + 1e-13, -way, -u * way - shape * np.log1p(-(u**2)))
 
 
 def _alone(sd: Reals, peak: Reals, target: float) -> Reals:

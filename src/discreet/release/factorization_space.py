@@ -90,6 +90,11 @@ class QuerySpace:
     def _basis(self) -> list[int]:
         return _independent(self._moved)
 
+    @property
+    def basis(self) -> Whole:
+        """The measured queries over the cells."""
+        return self._moved[self._basis]
+
     @cached_property
     def rows(self) -> Vectors:
         """All queries as combinations of the basis."""
@@ -97,8 +102,7 @@ class QuerySpace:
 
         if len(self._basis) == len(self._moved):
             return Written(np.eye(len(self._moved)))
-        basis = self._moved[self._basis].astype(np.float64)
-        found = np.linalg.lstsq(basis.T, self._moved.T.astype(np.float64), rcond=None)[0].T
+        found = np.linalg.lstsq(self.basis.T.astype(np.float64), self._moved.T.astype(np.float64), rcond=None)[0].T
         return Written(found)
 
     @cached_property
@@ -106,7 +110,7 @@ class QuerySpace:
         """The distinct columns of the basis that are not zero."""
         import numpy as np
 
-        distinct = np.unique(self._moved[self._basis].T, axis=0)
+        distinct = np.unique(self.basis.T, axis=0)
         return distinct[distinct.any(axis=1)]
 
     @cached_property

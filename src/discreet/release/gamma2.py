@@ -69,8 +69,8 @@ def gamma2(
 ) -> Gamma2:
     """Factors of a workload or of a matrix whose value is within 1 + tolerance of a certified lower bound.
 
-    The tolerance is 1e-5 up to 300 cells and 1e-3 above (1e-4 for the total), unless given; the search also ends after a number of steps,
-    or after `time_limit` seconds, with the bracket it then has.
+    The tolerance is 1e-5 up to 300 cells and 1e-3 above (1e-4 for the total), unless given; the search also ends
+    after a number of steps, or after `time_limit` seconds, with the bracket it then has.
 
     >>> gamma2([[1, 0], [1, 1]])  # 2 / sqrt(3)
     Gamma2(value=1.1547..., lower_bound=1.1547...)

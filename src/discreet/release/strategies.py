@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from discreet.queries.workload import Countable
     from discreet.release.factorization_space import Space, Whole
     from discreet.release.gamma2_sets import Reals
 
@@ -82,9 +83,22 @@ class Strategy:
         return cls.rounded(name, matrix[matrix.any(axis=1)], space)
 
     @property
+    def unit(self) -> float:
+        """2^24."""
+        return 2.0**BITS
+
+    @property
     def size(self) -> int:
         """How many measurements."""
         return self.entries.shape[0]
+
+    def measured(self, data: Countable) -> npt.NDArray[Any]:
+        """The exact integers A y of the data."""
+        return self.measure(self.space.coordinates(data))
+
+    def answered(self, noisy: npt.NDArray[Any]) -> Reals:
+        """The answers from noisy integers."""
+        return self.space.answers(self.estimate(noisy))
 
     @cached_property
     def matrix(self) -> Reals:
