@@ -1,8 +1,8 @@
 """Strategies for Kronecker products of workloads, one for each factor.
 
 Theorem.  Let W = W_1 (x) ... (x) W_f and A = A_1 (x) ... (x) A_f for integer strategies A_i of the factors.  A column
-of A is a product of columns, so where a row is added or removed the l1 norm and the squared l2 norm of the largest column
-are the products of those of the factors; where a row is replaced, two columns a, b are at most
+of A is a product of columns, so where a row is added or removed the l1 norm and the squared l2 norm of the largest
+column are the products of those of the factors; where a row is replaced, two columns a, b are at most
 
     sum |a_j| + sum |b_j|   apart in l1,   |a|^2 + |b|^2 - 2 min <a, b>   in squared l2,
 
