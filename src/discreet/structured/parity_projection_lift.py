@@ -76,10 +76,11 @@ def structure(d: int, t: int) -> tuple[Index, int, int]:
     return entries.reshape(size, size), len(order), math.comb(d, t)
 
 
-def nearest_moments(noisy: Vector, *, d: int, t: int, tolerance: float = 1e-6) -> Vector:
+def nearest_moments(noisy: Vector, *, d: int, t: int, weights: Vector | None = None, tolerance: float = 1e-6) -> Vector:
     """The parities of size t of the moment matrix nearest to the noisy ones, as fractions.
 
-    Ends when nothing moves by more than `tolerance`, or after `STEPS` steps.
+    With `weights` the squared distance is weighted, and parities of weight 0 are free.  Ends when nothing moves by more
+    than `tolerance`, or after `STEPS` steps.
 
     >>> import numpy as np
     >>> bool(abs(nearest_moments(np.array([5.0]), d=4, t=4)[0] - 1) < 1e-4)
@@ -92,7 +93,8 @@ def nearest_moments(noisy: Vector, *, d: int, t: int, tolerance: float = 1e-6) -
     times = np.bincount(flat, minlength=parities)
     unit = float(times[0])  # every measured parity occurs C(t, t/2) times; this scales the steps
     wanted, present = np.zeros(parities), np.zeros(parities)
-    wanted[:measured], present[:measured] = noisy * unit, unit
+    present[:measured] = unit if weights is None else unit * weights
+    wanted[:measured] = noisy * present[:measured]
     weight = 0.5
     matrix, off = np.eye(len(entries)), np.zeros_like(entries, dtype=np.float64)
     values = np.zeros(parities)
