@@ -151,8 +151,8 @@ def test_an_earlier_model_changes_the_time_and_not_the_answer():
     after = [*before, *noisy(domain, [("a", "e")], seed=6)]
     first = estimate(domain, before, total=ROWS, tolerance=1e-10)
     cold = estimate(domain, after, total=ROWS, tolerance=1e-10)
-    warm = estimate(domain, after, total=ROWS, tolerance=1e-10, start=first.model)
-    again = estimate(domain, after, total=ROWS, tolerance=1e-6, start=cold.model)
+    warm = estimate(domain, after, total=ROWS, tolerance=1e-10, start=first)
+    again = estimate(domain, after, total=ROWS, tolerance=1e-6, start=cold)
 
     np.testing.assert_allclose(warm.model.marginal(list(domain)), cold.model.marginal(list(domain)), atol=1e-2)
     assert len(again.values) < 3
@@ -170,7 +170,7 @@ def test_structural_zeros_stay_empty_and_the_rest_is_the_least():
     assert np.all(fitted.model.marginal(["a", "d"])[barred] == 0)
     np.testing.assert_allclose(fitted.model.marginal(list(domain)).ravel() / ROWS, where, atol=1e-4)
     warm = estimate(
-        domain, measurements, total=ROWS, zeros={("a", "d"): barred}, temperature=5, tolerance=1e-9, start=fitted.model
+        domain, measurements, total=ROWS, zeros={("a", "d"): barred}, temperature=5, tolerance=1e-9, start=fitted
     )
     assert warm.loss == pytest.approx(fitted.loss, rel=1e-6)
 
@@ -180,7 +180,7 @@ def test_zeros_on_measured_columns_are_kept_apart_from_the_fit():
     barred = np.eye(3, dtype=bool)
     measurements = [Measurement(("a", "b"), np.full((3, 3), 10.0))]
     fitted = estimate(domain, measurements, zeros={("a", "b"): barred})
-    again = estimate(domain, measurements, zeros={("a", "b"): barred}, start=fitted.model)
+    again = estimate(domain, measurements, zeros={("a", "b"): barred}, start=fitted)
 
     assert np.all(fitted.model.marginal(["a", "b"])[barred] == 0)
     assert len(again.values) <= 2

@@ -29,7 +29,7 @@ from discreet.data.domain import Domain
 from discreet.data.records import LARGEST, countable
 from discreet.errors import ParameterError, require
 from discreet.release.models.estimate_descent import descend
-from discreet.release.models.estimate_problem import Problem
+from discreet.release.models.estimate_problem import Key, Measured, Problem
 from discreet.release.models.factor import Factor
 from discreet.release.models.graphical import GraphicalModel, fits, log_factor
 from discreet.release.models.product import known
@@ -37,6 +37,8 @@ from discreet.release.models.product import known
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from discreet.release.models.estimate_problem import Bins
 
     Table = npt.NDArray[np.float64]
 
@@ -46,11 +48,15 @@ WARMTH = 0.2  # the usual temperature, times the median standard deviation over 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurement:
-    """A noisy marginal table in counts; `sd` is the standard deviation of each cell."""
+    """A noisy marginal table in counts; `sd` is the standard deviation of each cell.
+
+    `bins` tells for each column how its values were put together: the bin of every value, or None for all apart.
+    """
 
     columns: tuple[str, ...]
     values: npt.ArrayLike
     sd: float = 1.0
+    bins: tuple[Bins, ...] = ()
 
     def __post_init__(self) -> None:
         require(not isinstance(self.columns, str), "a tuple of columns", columns=self.columns)
@@ -63,13 +69,14 @@ class Estimate:
     """A fitted model with what is certain about the fit.
 
     `loss` is the sum of squares of the theorem, `gap` bounds how far P is above its minimum in the last step, and
-    `values` are those of f on the way down in that step.
+    `values` are those of f on the way down in that step, and `tables` what a later fit can start from.
     """
 
     model: GraphicalModel
     loss: float
     gap: float
     values: tuple[float, ...]
+    tables: Mapping[Key, Table]
 
 
 def estimate(
@@ -78,7 +85,7 @@ def estimate(
     *,
     total: float | None = None,
     zeros: Mapping[tuple[str, ...], npt.ArrayLike] | None = None,
-    start: GraphicalModel | None = None,
+    start: Estimate | None = None,
     temperature: float | None = None,
     steps: int = 1,
     tolerance: float = 1e-3,
@@ -88,7 +95,7 @@ def estimate(
     """Fit a graphical model to noisy marginals.
 
     `total` is N where it is known; else it is estimated from the measurements.  `zeros` marks impossible combinations
-    of some columns with True.  `start` is an earlier model, which saves time and changes nothing else.  A step ends
+    of some columns with True.  `start` is an earlier fit, which saves time and changes nothing else.  A step ends
     when gap <= tolerance * (loss + number of measured cells), or after `iterations`.
 
     A log-factor of size x leaves a residual of x * temperature * sd / N standard deviations.  By default the
@@ -114,13 +121,13 @@ def estimate(
     base = {
         tuple(names): log_factor(kept, names, _barred(kept, names, barred)) for names, barred in (zeros or {}).items()
     }
-    fits(kept, [*merged, *base], limit)
-    usual = float(rows) / statistics.median(math.sqrt(variance) for _, variance in merged.values())
+    fits(kept, [*(columns for columns, _ in merged), *base], limit)
+    usual = float(rows) / statistics.median(math.sqrt(one.variance) for one in merged.values())
     warmth = WARMTH * usual if temperature is None else temperature
     finite = all(not isinstance(x, bool) and 0 < x < math.inf for x in (warmth, tolerance))
     require(finite, "a finite temperature and tolerance > 0", temperature=temperature, tolerance=tolerance)
     problem = Problem(kept, merged, base, rows=float(rows), temperature=warmth)
-    at, loss, gap, values = problem.begin(start), 0.0, 0.0, [0.0]
+    at, loss, gap, values = problem.begin(None if start is None else start.tables), 0.0, 0.0, [0.0]
     for _ in range(steps):
         last, values = descend(
             problem.evaluate,
@@ -131,35 +138,59 @@ def estimate(
         at, loss, gap = last.at, problem.loss(last), problem.gap(last)
         problem.centre = at
     model = GraphicalModel(kept, problem.factors(at), total=float(rows), limit=limit)
-    return Estimate(model, loss, gap, tuple(values))
+    return Estimate(model, loss, gap, tuple(values), problem.tables(at))
 
 
-def _merged(domain: Domain, measurements: Sequence[Measurement]) -> dict[tuple[str, ...], tuple[Table, float]]:
-    """One table for each set of columns, the best combination of its measurements, with the variance of a cell."""
+def _merged(domain: Domain, measurements: Sequence[Measurement]) -> dict[Key, Measured]:
+    """One table for each set of columns and bins, the best combination of its measurements."""
     import numpy as np
 
     order = list(domain)
-    merged: dict[tuple[str, ...], tuple[Table, float]] = {}
-    for measurement in measurements:
-        known(domain, measurement.columns)
-        shape = tuple(domain[name].size for name in measurement.columns)
-        values = np.asarray(measurement.values, dtype=np.float64)
+    merged: dict[Key, Measured] = {}
+    for one in measurements:
+        known(domain, one.columns)
+        bins = _bins(domain, one)
+        shape = tuple(
+            domain[name].size if b is None else int(b.max()) + 1 for name, b in zip(one.columns, bins, strict=True)
+        )
+        values = np.asarray(one.values, dtype=np.float64)
         if values.size != math.prod(shape) or not np.isfinite(values).all():
-            raise ParameterError(f"need a finite value for each cell of {measurement.columns}")
-        key = tuple(sorted(measurement.columns, key=order.index))
-        table, variance = Factor(measurement.columns, values.reshape(shape)).ordered(key), float(measurement.sd) ** 2
+            raise ParameterError(f"need a finite value for each cell of {one.columns}")
+        columns = tuple(sorted(one.columns, key=order.index))
+        sorted_bins = tuple(bins[one.columns.index(name)] for name in columns)
+        key: Key = (columns, tuple(None if b is None else b.tobytes() for b in sorted_bins))
+        table, variance = Factor(one.columns, values.reshape(shape)).ordered(columns), float(one.sd) ** 2
         if key in merged:
-            before, spread = merged[key]
+            before, spread = merged[key].table, merged[key].variance
             table = (before * variance + table * spread) / (variance + spread)
             variance = variance * spread / (variance + spread)
-        merged[key] = (table, variance)
+        merged[key] = Measured(np.ascontiguousarray(table), variance, sorted_bins)
     return merged
 
 
-def _total(merged: Mapping[tuple[str, ...], tuple[Table, float]]) -> float:
+def _bins(domain: Domain, measurement: Measurement) -> tuple[Bins, ...]:
+    """The bins of each column, checked: every value has one, and none is empty."""
+    import numpy as np
+
+    given = measurement.bins or (None,) * len(measurement.columns)
+    require(len(given) == len(measurement.columns), "bins for each column", columns=measurement.columns)
+    made: list[Bins] = []
+    for name, bins in zip(measurement.columns, given, strict=True):
+        if bins is None:
+            made.append(None)
+            continue
+        one = np.asarray(bins)
+        whole = one.dtype.kind in "iu" and one.shape == (domain[name].size,)
+        require(whole, "an integer bin for each value", column=name)
+        require(np.array_equal(np.unique(one), np.arange(int(one.max()) + 1)), "bins 0, 1, ... none empty", column=name)
+        made.append(one.astype(np.int64))
+    return tuple(made)
+
+
+def _total(merged: Mapping[Key, Measured]) -> float:
     """The sums of all tables, weighted by their precision; at least one row."""
-    precision = [1 / (variance * table.size) for table, variance in merged.values()]
-    sums = [float(table.sum()) for table, _ in merged.values()]
+    precision = [1 / (one.variance * one.table.size) for one in merged.values()]
+    sums = [float(one.table.sum()) for one in merged.values()]
     return max(1.0, sum(p * s for p, s in zip(precision, sums, strict=True)) / sum(precision))
 
 

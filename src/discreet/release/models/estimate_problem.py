@@ -2,6 +2,9 @@
 
 The first point is that of independent columns, after which each table moves to where the function would be least if
 it moved alone.  That has a closed form, and where the measured sets form a tree it is nearly the answer.
+
+A table may have been measured with the values of a column put into bins.  Then its log-factor has one number for
+each combination of bins: it is spread over the values before messages are passed, and marginals are summed up after.
 Proof: docs/theory/models.md.
 """
 
@@ -9,13 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from discreet.data.domain import Domain
 from discreet.errors import require
 from discreet.release.models.estimate_descent import Point
 from discreet.release.models.factor import Factor
-from discreet.release.models.graphical import GraphicalModel
 from discreet.release.models.junction import JunctionTree
 from discreet.release.models.junction_messages import POSSIBLE, Propagation
 
@@ -24,8 +28,19 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Table = npt.NDArray[np.float64]
+    Bins = npt.NDArray[np.int64] | None
 
+Key = tuple[tuple[str, ...], tuple[bytes | None, ...]]  # columns, and how the values of each are put together
 NEWTON = 8  # steps to a sum of one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """A table, the variance of its cells, and the bins of each of its columns (None: every value by itself)."""
+
+    table: Table
+    variance: float
+    bins: tuple[Bins, ...]
 
 
 class Problem:
@@ -34,7 +49,7 @@ class Problem:
     def __init__(
         self,
         domain: Domain,
-        measured: Mapping[tuple[str, ...], tuple[Table, float]],
+        measured: Mapping[Key, Measured],
         base: Mapping[tuple[str, ...], Table],
         *,
         rows: float,
@@ -43,22 +58,30 @@ class Problem:
         import numpy as np
 
         self.sizes = {name: declared.size for name, declared in domain.items()}
-        tree = JunctionTree.over(self.sizes, [*measured, *base])
-        self.passing = Propagation(self.sizes, tree, [*measured, *base])
         self.keys, self.base = list(measured), dict(base)
+        sets = [*(columns for columns, _ in self.keys), *base]
+        tree = JunctionTree.over(self.sizes, sets)
+        self.passing = Propagation(self.sizes, tree, sets)
         layouts = self.passing.layouts
         self.layouts = layouts[: len(measured)]
         self.fixed = [
             np.ascontiguousarray(Factor(key, table).ordered(layout.columns)).reshape(-1)
             for (key, table), layout in zip(base.items(), layouts[len(measured) :], strict=True)
         ]
-        ends = np.cumsum([layout.size for layout in self.layouts]).tolist()
-        self.slices = [slice(end - layout.size, end) for end, layout in zip(ends, self.layouts, strict=True)]
+        self.places = [
+            _places(self.sizes, columns, one.bins, layout.columns)
+            for (columns, _), one, layout in zip(self.keys, measured.values(), self.layouts, strict=True)
+        ]
+        ends = np.cumsum([one.table.size for one in measured.values()]).tolist()
+        self.slices = [slice(end - one.table.size, end) for end, one in zip(ends, measured.values(), strict=True)]
         self.cells = ends[-1]
         self.target, self.unit = np.empty(self.cells), np.empty(self.cells)
-        for part, layout, (key, (table, variance)) in zip(self.slices, self.layouts, measured.items(), strict=True):
-            self.target[part] = Factor(key, table).ordered(layout.columns).reshape(-1) / rows
-            self.unit[part] = variance / rows**2
+        for index, ((columns, _), one) in enumerate(measured.items()):
+            part, layout = self.slices[index], self.layouts[index]
+            whole = self.places[index] is None
+            table = Factor(columns, one.table).ordered(layout.columns) if whole else one.table
+            self.target[part] = table.reshape(-1) / rows
+            self.unit[part] = one.variance / rows**2
         self.ridge = temperature * self.unit
         self.centre = np.zeros(self.cells)
 
@@ -68,15 +91,26 @@ class Problem:
 
         from discreet.release.models.factor_kernels import inner_product
 
-        log_partition = self.passing.run([*(at[part] for part in self.slices), *self.fixed])
+        log_partition = self.passing.run([*map(self.spread, range(len(self.keys)), repeat(at)), *self.fixed])
         require(log_partition > POSSIBLE, "structural zeros that allow at least one row", zeros=list(self.base))
         found = np.empty(self.cells)
         for index, part in enumerate(self.slices):
-            self.passing.marginal(index, found[part])
+            places = self.places[index]
+            if places is None:
+                self.passing.marginal(index, found[part])
+            else:
+                values = np.empty(len(places))
+                self.passing.marginal(index, values)
+                found[part] = np.bincount(places, values, minlength=part.stop - part.start)
         moved = at - self.centre
         shrunk = self.ridge * moved
         value = log_partition - inner_product(at, self.target) + inner_product(moved, shrunk) / 2
         return Point(at, value, found - self.target + shrunk, found * np.maximum(1 - found, 0) + self.ridge)
+
+    def spread(self, index: int, at: Table) -> Table:
+        """The log-factor of one table, for every value."""
+        places = self.places[index]
+        return at[self.slices[index]] if places is None else at[self.slices[index]][places]
 
     def gap(self, point: Point) -> float:
         """The gap of the theorem."""
@@ -93,28 +127,31 @@ class Problem:
 
     def factors(self, at: Table) -> dict[tuple[str, ...], Table]:
         """The tables of a point and the structural zeros, by their columns."""
-        made = {
-            key: Factor(layout.columns, at[part].reshape(layout.shape)).ordered(key)
-            for key, layout, part in zip(self.keys, self.layouts, self.slices, strict=True)
-        }
+        made: dict[tuple[str, ...], Table] = {}
+        for index, ((columns, _), layout) in enumerate(zip(self.keys, self.layouts, strict=True)):
+            table = Factor(layout.columns, self.spread(index, at).reshape(layout.shape)).ordered(columns)
+            made[columns] = made[columns] + table if columns in made else table
         for key, table in self.base.items():
             made[key] = made[key] + table if key in made else table
         return made
 
-    def begin(self, start: GraphicalModel | None) -> Table:
-        """The factors of an earlier model where the same columns were measured, or independent columns."""
+    def tables(self, at: Table) -> dict[Key, Table]:
+        """The log-factors of a point as they are held here, to go on from."""
+        return {key: at[part].copy() for key, part in zip(self.keys, self.slices, strict=True)}
+
+    def begin(self, start: Mapping[Key, Table] | None) -> Table:
+        """The log-factors of an earlier fit where the same table was measured, or independent columns."""
         import numpy as np
 
         at = np.zeros(self.cells)
         if start is not None:
-            for key, layout, part in zip(self.keys, self.layouts, self.slices, strict=True):
-                if key in start.factors:
-                    table = start.factors[key] - self.base.get(key, 0.0)
-                    at[part] = Factor(key, table).ordered(layout.columns).reshape(-1)
-            new = [index for index, key in enumerate(self.keys) if key not in start.factors]
+            for key, part in zip(self.keys, self.slices, strict=True):
+                if key in start and len(start[key]) == part.stop - part.start:
+                    at[part] = start[key]
+            new = [index for index, key in enumerate(self.keys) if key not in start]
             return self._settled(at, new)
         for name, size in self.sizes.items():
-            holding = [index for index, key in enumerate(self.keys) if name in key]
+            holding = [i for i, (columns, _) in enumerate(self.keys) if name in columns and self.places[i] is None]
             if not holding:
                 continue
             weight, found = 0.0, np.zeros(size)
@@ -135,14 +172,31 @@ class Problem:
 
     def _settled(self, at: Table, which: Sequence[int]) -> Table:
         """Move each of some tables to where f would be least if it moved alone."""
-        if which:
-            found = self.evaluate(at).gradient + self.target - self.ridge * at
-            at = at.copy()
-            for index in which:
-                part = self.slices[index]
-                target = self.target[part] - self.ridge[part] * at[part]
-                at[part] += alone(found[part], target, float(self.ridge[part.start]))
-        return at
+        if not which:
+            return at
+        self.evaluate(at)
+        moved = at.copy()
+        for index in which:
+            part = self.slices[index]
+            target = self.target[part] - self.ridge[part] * at[part]
+            moved[part] += alone(self.passing.marginal(index), target, float(self.ridge[part.start]))
+        return moved
+
+
+def _places(
+    sizes: Mapping[str, int], columns: tuple[str, ...], bins: tuple[Bins, ...], order: tuple[str, ...]
+) -> npt.NDArray[np.int64] | None:
+    """For each cell, in the given order of columns, the place of its combination of bins; None where all are whole."""
+    import numpy as np
+
+    if all(one is None for one in bins):
+        return None
+    places = np.zeros((), dtype=np.int64)
+    for name, one in zip(columns, bins, strict=True):
+        values = np.arange(sizes[name]) if one is None else one
+        along = values.reshape([-1 if other == name else 1 for other in order])
+        places = places * (int(values.max()) + 1) + along
+    return np.ascontiguousarray(np.broadcast_to(places, [sizes[name] for name in order])).reshape(-1)
 
 
 def alone(found: Table, target: Table, ridge: float) -> Table:
