@@ -441,3 +441,16 @@ def test_a_frame_of_patients_is_released():
 
     assert release.answers.shape == (120 * 4 + 120 * 2 + 8,)
     assert np.abs(release.answers - truth).max() <= release.accuracy(1e-6)
+
+
+def test_the_accuracy_of_tables_is_that_of_their_cells():
+    from discreet.release.factorization_errors import NormalSums
+
+    release = MarginalRelease(marginals(mixed(4, 3, 6), 2), budget=ZCDP(0.1), objective="max")
+    errors = release.errors()
+    spread = np.repeat(errors.sd, errors.runs)
+    cells = NormalSums(spread, sigma=errors.sigma, draws=errors.draws)
+
+    assert errors.accuracy(0.01) == pytest.approx(cells.accuracy(0.01), rel=1e-9)
+    assert errors.each(0.01).tolist() == cells.each(0.01).tolist()
+    assert spread == pytest.approx(np.sqrt(release.variances()), rel=1e-8)

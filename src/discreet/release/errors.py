@@ -3,7 +3,7 @@
     Independent   every answer has its own noise of a known law: exact quantiles
     SubGaussian   the error of answer i is sub-Gaussian with parameter sd_i (sums of discrete Gaussian noise):
                   Pr[some |error_i| > alpha_i] <= sum over i of 2 exp(-alpha_i^2 / (2 sd_i^2))
-    Adjusted      non-negative answers near others whose errors are sub-Gaussian: the truth is within both
+    Adjusted      non-negative answers near others whose errors are known: the truth is within both
     Bounded       all errors are at most alpha with probability 1 - beta, for one pair (alpha, beta)
     Unproven      no bound is known; the reason says why
 
@@ -139,7 +139,7 @@ class Adjusted:
     [-2.0, 0.5]
     """
 
-    noise: SubGaussian | SubGaussianRuns
+    noise: Errors
     unbiased: npt.NDArray[np.float64]
     answers: npt.NDArray[np.float64]
 

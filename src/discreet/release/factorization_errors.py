@@ -19,15 +19,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.errors import require
-from discreet.release.errors import SubGaussian
+from discreet.release.errors import SubGaussianRuns
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from discreet.release.gamma2_sets import Reals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NormalSums:
     """Combinations of `draws` discrete Gaussian draws of parameter `sigma`, with these standard deviations.
+
+    With `runs`, `runs[i]` answers in a row have the standard deviation `sd[i]`, as in tables.
 
     >>> import numpy as np
     >>> round(NormalSums(np.ones(1), sigma=1e6, draws=1).accuracy(0.05), 3)
@@ -37,6 +42,7 @@ class NormalSums:
     sd: Reals
     sigma: float
     draws: int
+    runs: npt.NDArray[np.int64] | None = None
 
     def accuracy(self, beta: float) -> float:
         """The least alpha for which the product of the normal probabilities is large enough."""
@@ -45,7 +51,8 @@ class NormalSums:
 
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
         spread = self.sd[self.sd > 0]
-        plain = SubGaussian(spread).accuracy(beta)
+        runs = np.ones(len(spread), dtype=np.int64) if self.runs is None else self.runs[self.sd > 0]
+        plain = SubGaussianRuns(spread, runs).accuracy(beta)
         left = beta - self._coarse
         if not len(spread) or left <= 0:
             return plain
@@ -53,21 +60,23 @@ class NormalSums:
         for _ in range(60):
             middle = (low + high) / 2
             tails = 2 * ndtr(-(middle / spread - shift))
-            held = bool((tails < 1).all()) and -math.expm1(float(np.log1p(-np.minimum(tails, 0.5)).sum())) <= left
+            held = bool((tails < 1).all()) and -math.expm1(float(runs @ np.log1p(-np.minimum(tails, 0.5)))) <= left
             held = held and float(tails.max()) <= 0.5
             low, high = (low, middle) if held else (middle, high)
         return high
 
     def each(self, beta: float) -> Reals:
         """The normal quantile, and what rounding may add."""
+        import numpy as np
         from scipy.special import ndtri
 
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
         plain = math.sqrt(2 * math.log(2 / beta))
         left = beta - self._coarse
+        each = self.sd if self.runs is None else np.repeat(self.sd, self.runs)
         if left <= 0:
-            return self.sd * plain
-        return self.sd * min(plain, -float(ndtri(left / 2)) * (1 + 1e-12) + math.sqrt(self.draws) / (2 * self.sigma))
+            return each * plain
+        return each * min(plain, -float(ndtri(left / 2)) * (1 + 1e-12) + math.sqrt(self.draws) / (2 * self.sigma))
 
     @property
     def _coarse(self) -> float:

@@ -67,11 +67,13 @@ def write(errors: Errors) -> tuple[dict[str, Any], Columns]:
         case SubGaussianRuns():
             return {"kind": "sub_gaussian"}, {"sd": np.repeat(errors.sd, errors.runs)}
         case NormalSums():
-            return {"kind": "normal_sums", "sigma": errors.sigma, "draws": errors.draws}, {"sd": errors.sd}
+            spread = errors.sd if errors.runs is None else np.repeat(errors.sd, errors.runs)
+            return {"kind": "normal_sums", "sigma": errors.sigma, "draws": errors.draws}, {"sd": spread}
         case LaplaceSums():
             return {"kind": "laplace_sums"}, {"sd": errors.sd, "peak": errors.peak}
         case Adjusted():
-            return {"kind": "adjusted"}, write(errors.noise)[1] | {"unbiased": errors.unbiased}
+            near, spreads = write(errors.noise)
+            return {"kind": "adjusted", "noise": near}, spreads | {"unbiased": errors.unbiased}
         case Bounded():
             return {"kind": "bounded", "alpha": errors.alpha, "beta": errors.beta, "size": errors.size}, {}
         case Unproven():
@@ -114,9 +116,8 @@ def read(stored: dict[str, Any], columns: Columns) -> Errors:
                 return NormalSums(columns["sd"], sigma=sigma, draws=draws)
             case {"kind": "laplace_sums"}:
                 return LaplaceSums(columns["sd"], columns["peak"])
-            case {"kind": "adjusted"}:
-                near = SubGaussian(columns["sd"])
-                return Adjusted(near, unbiased=columns["unbiased"], answers=columns["answer"])
+            case {"kind": "adjusted", "noise": noise}:
+                return Adjusted(read(noise, columns), unbiased=columns["unbiased"], answers=columns["answer"])
             case {"kind": "tabulated", "betas": betas, "alphas": alphas}:
                 bars = np.stack([columns[f"bar{place}"] for place in range(len(betas))])
                 return Tabulated(tuple(betas), tuple(alphas), bars)

@@ -32,7 +32,8 @@ from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.number import exact
 from discreet.queries.marginals import Marginals
 from discreet.queries.workload import swaps
-from discreet.release.errors import Adjusted, SubGaussianRuns
+from discreet.release.errors import Adjusted
+from discreet.release.factorization_errors import NormalSums
 from discreet.release.noise import relation_for
 from discreet.release.release import Release
 from discreet.structured.consistency import non_negative
@@ -183,14 +184,15 @@ class MarginalRelease:
         weights = np.array([float(weight) ** 2 for weight in self.workload.weights])
         return np.repeat(weights * self.table_variances(), self.workload.sizes)
 
-    def errors(self) -> SubGaussianRuns:
+    def errors(self) -> NormalSums:
         """Those of the unbiased answers: sums of independent discrete Gaussians, with the rounding of multipliers."""
         import numpy as np
 
         scale, mechanism = self._unit
-        rounding = 1.0 if mechanism is None else 1 + 2 / self._least(scale)
+        rounding, sigma = (1.0, 1.0) if mechanism is None else (1 + 2 / self._least(scale), float(mechanism.sigma))
         weights = np.array([float(weight) for weight in self.workload.weights])
-        return SubGaussianRuns(rounding * weights * np.sqrt(self.table_variances()), np.array(self.workload.sizes))
+        spread, runs = rounding * weights * np.sqrt(self.table_variances()), np.array(self.workload.sizes)
+        return NormalSums(spread, sigma=sigma, draws=self.residuals.coordinates, runs=runs)
 
     def privacy(self) -> Guarantee:
         """The budget, for the relation served."""
