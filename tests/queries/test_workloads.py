@@ -136,6 +136,25 @@ def test_integers_stay_integers(workload):
     assert workload.integral == bool((rows == rows.round()).all())
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.bool_], ids=lambda kind: kind.__name__)
+def test_short_integers_do_not_overflow(kind):
+    cells = (np.full(16, 200) % (2 if kind is np.bool_ else 256)).astype(kind)
+    cells[:3] = 1
+    line = Domain({"x": Integer(0, 15)})
+    bits = (marginals(BITS, 1), parities(4, 2), monotone_disjunctions(4, 2), conjunctions(4))
+    grid = kron(thresholds(Domain({"x": Integer(0, 3)})), ranges(Domain({"y": Integer(0, 3)})))
+    for workload in (
+        *bits,
+        thresholds(16),
+        ranges(16),
+        grid,
+        Dense(-np.eye(16), line),
+        random_counting(line, 3, seed=1),
+    ):
+        assert np.array_equal(workload.apply(cells), workload.apply(cells.astype(np.int64)))
+        assert np.array_equal(workload[2].apply(cells), workload.apply(cells)[2:3])
+
+
 @each
 def test_torch_arrays_give_the_same_numbers(workload):
     rng = np.random.default_rng(3)

@@ -56,6 +56,19 @@ def stack(arrays: Sequence[Array]) -> Array:
     return library.cat(list(arrays)) if library.__name__ == "torch" else library.concatenate(list(arrays))
 
 
+def wide(array: Array) -> Array:
+    """Integers as 64 bits with a sign, so that sums and differences do not wrap; floats as they are.
+
+    >>> import numpy as np
+    >>> wide(np.array([1, 255], dtype=np.uint8)).dtype.name
+    'int64'
+    """
+    library = namespace(array)
+    if library.__name__ == "torch":
+        return array if array.dtype.is_floating_point else array.to(library.int64)
+    return array if array.dtype.kind == "f" else array.astype(library.int64, copy=False)
+
+
 def like(values: npt.ArrayLike, array: Array) -> Array:
     """Numbers of this machine as an array of the same library, device and kind of number."""
     import numpy as np

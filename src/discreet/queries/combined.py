@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.data.arrays import Array, namespace, stack
+from discreet.data.arrays import Array, namespace, stack, wide
 from discreet.data.domain import Domain
 from discreet.errors import ParameterError, require
 from discreet.privacy.neighbours import AddRemove, Neighbours
@@ -205,7 +205,7 @@ class Kronecker(Workload):
 
     def apply(self, cells: Array) -> Array:
         """One factor after another, along its own axis."""
-        return self._along(cells, backwards=False)
+        return self._along(wide(cells), backwards=False)
 
     def transpose(self, answers: Array) -> Array:
         """The same with the transposes."""

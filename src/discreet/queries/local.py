@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.data.arrays import Array, like, namespace, total
+from discreet.data.arrays import Array, like, namespace, total, wide
 from discreet.data.columns import Column
 from discreet.data.domain import Domain
 from discreet.errors import require
@@ -157,7 +157,7 @@ class Box(Local):
 
     def apply(self, cells: Array) -> Array:
         """The sum over the box."""
-        return total(self.view(cells)).reshape(1) * plain(self.value)
+        return wide(total(self.view(cells)).reshape(1)) * plain(self.value)
 
     def transpose(self, answers: Array) -> Array:
         """The answer in every cell of the box."""
@@ -233,7 +233,7 @@ class Junta(Local):
         """The table of the columns, times the values."""
         blocks = self.blocks(cells)
         others = tuple(range(0, len(blocks.shape), 2))
-        table = total(blocks, others).reshape(-1)
+        table = wide(total(blocks, others).reshape(-1))
         return total(table * self._values(table)).reshape(1)
 
     def transpose(self, answers: Array) -> Array:

@@ -200,7 +200,7 @@ def _sum_out(
     """`cells` has the kept axes in front, in order, then those from `axis` on; put every target table into `found`."""
     needed = {place for target in targets for place in target}
     while axis < len(sizes) and axis not in needed:
-        cells = total(cells.reshape(cells.shape[0], sizes[axis], -1), 1)
+        cells = _summed(cells.reshape(cells.shape[0], sizes[axis], -1))
         axis += 1
     if axis == len(sizes):
         found[kept] = cells.reshape(-1)
@@ -208,9 +208,15 @@ def _sum_out(
     split = cells.reshape(cells.shape[0], sizes[axis], -1)
     without = [target for target in targets if axis not in target]
     if without:
-        _sum_out(total(split, 1), axis + 1, sizes, without, kept, found)
+        _sum_out(_summed(split), axis + 1, sizes, without, kept, found)
     inside = [target for target in targets if axis in target]
     _sum_out(cells.reshape(cells.shape[0] * sizes[axis], -1), axis + 1, sizes, inside, (*kept, axis), found)
+
+
+def _summed(split: Array) -> Array:
+    """The sum over the middle axis; two slices are added, which is faster than to sum over an axis of two."""
+    wide = split.dtype.itemsize >= 8 or "float" in str(split.dtype)  # a sum over an axis widens short integers
+    return split[:, 0] + split[:, 1] if wide and split.shape[1] == 2 else total(split, 1)
 
 
 def _spread(

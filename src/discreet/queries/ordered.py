@@ -19,7 +19,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from discreet.data.arrays import Array, prefix_sums, stack, total
+from discreet.data.arrays import Array, prefix_sums, stack, total, wide
 from discreet.data.columns import Integer
 from discreet.data.domain import Domain
 from discreet.data.records import countable
@@ -110,7 +110,7 @@ class Thresholds(Ordered):
 
     def apply(self, cells: Array) -> Array:
         """Running sums."""
-        return prefix_sums(cells, 0)
+        return prefix_sums(wide(cells), 0)
 
     def transpose(self, answers: Array) -> Array:
         """Running sums from the other end."""
@@ -137,7 +137,7 @@ class Ranges(Ordered):
     def apply(self, cells: Array) -> Array:
         """Differences of running sums."""
         size = self.domain.size
-        sums = prefix_sums(cells, 0)
+        sums = prefix_sums(wide(cells), 0)
         return stack([sums] + [sums[start:] - sums[start - 1] for start in range(1, size)])
 
     def transpose(self, answers: Array) -> Array:

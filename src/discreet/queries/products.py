@@ -28,11 +28,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet.data.arrays import Array, stack, total
+from discreet.data.arrays import Array, namespace, stack, total, wide
 from discreet.data.columns import Boolean
 from discreet.data.domain import Domain
 from discreet.data.records import countable
-from discreet.errors import ParameterError, require
+from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.privacy.neighbours import Neighbours
 from discreet.queries.local import Box, Junta
 from discreet.queries.marginals import tables_of
@@ -119,17 +119,26 @@ class Products(Workload):
     def apply(self, cells: Array) -> Array:
         """Bit by bit: products without it come from the sum of the halves, those with it from their combination."""
         number = len(self.domain)
+        cells = wide(cells)
         kept = {0: cells.reshape(1, -1)}  # degree -> (sets of the bits seen, cells of the bits to come)
+        spaces = (_like_empty(cells), _like_empty(cells))
         for place in range(number):
             least = max(0, self.degrees[0] - (number - place - 1))  # lower degrees can no longer become large enough
-            after: dict[int, list[Array]] = {}
-            for degree, array in kept.items():
-                halves = array.reshape(array.shape[0], 2, -1)
-                if degree >= least:
-                    after.setdefault(degree, []).insert(0, total(halves, 1))
-                if degree < self.k and degree + 1 >= least:
-                    after.setdefault(degree + 1, []).append(self._inside(halves))
-            kept = {degree: _rows(parts) for degree, parts in after.items()}
+            space, used, after = spaces[place % 2], 0, {}
+            rest = 1 << (number - place - 1)
+            for degree in range(least, min(place + 1, self.k) + 1):
+                without, inside = kept.get(degree), kept.get(degree - 1)
+                sets = (0 if without is None else len(without)) + (0 if inside is None else len(inside))
+                made = space[used : used + sets * rest].reshape(sets, rest)
+                used += sets * rest
+                if without is not None:
+                    halves = without.reshape(-1, 2, rest)
+                    _write(made[: len(without)], halves[:, 0], "+", halves[:, 1])
+                if inside is not None:
+                    halves = inside.reshape(-1, 2, rest)
+                    _write(made[sets - len(inside) :], halves[:, 0], _INSIDE[self.kind], halves[:, 1])
+                after[degree] = made
+            kept = after
         found = [kept[degree].reshape(-1)[_colex(number, degree)[0]] for degree in self.degrees]
         products = stack(found)
         return total(cells) - products if self.kind == "disjunction" else products
@@ -226,14 +235,28 @@ class Products(Workload):
             "at_most": self.at_most,
         }
 
-    def _inside(self, halves: Array) -> Array:
-        match self.kind:
-            case "parity":
-                return halves[:, 0] - halves[:, 1]
-            case "conjunction":
-                return halves[:, 1]
-            case _:
-                return halves[:, 0]
+
+_INSIDE = {"parity": "-", "conjunction": "second", "disjunction": "first"}
+
+
+def _write(out: Array, first: Array, what: str, second: Array) -> None:
+    """Combine two halves of the cells into a part of a buffer."""
+    library = namespace(out)
+    match what:
+        case "+":
+            library.add(first, second, out=out)
+        case "-":
+            library.subtract(first, second, out=out)
+        case _:
+            out[...] = second if what == "second" else first
+
+
+def _like_empty(cells: Array) -> Array:
+    """A buffer of the same library, kind and device."""
+    library = namespace(cells)
+    if library.__name__.startswith("jax"):
+        raise UnsupportedError("parities are computed in place, which JAX arrays do not allow; pass numpy or PyTorch")
+    return library.empty_like(cells)
 
 
 def _join(without: Array | None, inside: Array | None, kind: Kind) -> Array | None:
@@ -253,12 +276,8 @@ def _join(without: Array | None, inside: Array | None, kind: Kind) -> Array | No
             return _rows([without + inside, without], axis=1)
 
 
-def _rows(parts: list[Array], *, axis: int = 0) -> Array:
+def _rows(parts: list[Array], *, axis: int) -> Array:
     """Matrices below or beside one another."""
-    from discreet.data.arrays import namespace
-
-    if len(parts) == 1:
-        return parts[0]
     library = namespace(parts[0])
     return library.cat(parts, dim=axis) if library.__name__ == "torch" else library.concatenate(parts, axis=axis)
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.data.arrays import Array, like, stack
+from discreet.data.arrays import Array, like, stack, wide
 from discreet.data.domain import Domain
 from discreet.data.records import countable
 from discreet.errors import UnsupportedError, require
@@ -72,7 +72,7 @@ class Dense(Workload):
 
     def apply(self, cells: Array) -> Array:
         """The product."""
-        values = cells if self.integral else cells * 1.0
+        values = wide(cells) if self.integral else cells * 1.0
         return like(self._entries, values) @ values
 
     def transpose(self, answers: Array) -> Array:
@@ -157,7 +157,7 @@ class RandomCounting(Workload):
         """Some rows at a time; integers below 2^53 stay exact."""
         values = cells * 1.0 if "float" not in str(cells.dtype) else cells
         found = stack([like(self._block(rows), values) @ values for rows in self._blocks()])
-        return found if values is cells else _whole(found, cells)
+        return found if values is cells else _whole(found, wide(cells[:1]))
 
     def transpose(self, answers: Array) -> Array:
         """Some rows at a time."""
@@ -166,7 +166,7 @@ class RandomCounting(Workload):
         for rows in self._blocks():
             here = like(self._block(rows).T, values) @ values[rows.start : rows.stop]
             made = here if made is None else made + here
-        return made if values is answers else _whole(made, answers)
+        return made if values is answers else _whole(made, wide(answers[:1]))
 
     def squared(self, neighbours: type[Neighbours]) -> Fraction:
         """From the columns where they are few, and at most `count`."""
