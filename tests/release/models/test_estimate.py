@@ -188,6 +188,60 @@ def test_zeros_on_measured_columns_are_kept_apart_from_the_fit():
         estimate(domain, measurements, zeros={("a", "b"): np.ones((3, 3), bool)})
 
 
+def binned(domain, bins):
+    """The matrix that puts the cells of a table of columns a and b into bins."""
+    a, b = (
+        np.arange(domain[name].size) if one is None else np.asarray(one) for name, one in zip("ab", bins, strict=True)
+    )
+    matrix = np.zeros(((a.max() + 1) * (b.max() + 1), domain["a"].size * domain["b"].size))
+    for i, j in itertools.product(range(len(a)), range(len(b))):
+        matrix[a[i] * (b.max() + 1) + b[j], i * len(b) + j] = 1
+    return matrix
+
+
+@pytest.mark.parametrize("bins", [(None, [0, 0, 1, 1, 2]), ([1, 0, 1, 0], [0, 1, 1, 1, 0])])
+def test_tables_whose_values_were_put_into_bins_are_fitted_in_their_bins(bins):
+    domain = small_domain(4, 5)
+    rng, gather = np.random.default_rng(11), binned(domain, bins)
+    table, single = 100 * rng.dirichlet(np.full(20, 0.5)), np.array([50.0, 10, 20, 20])
+    values = gather @ table + rng.normal(0, 2, len(gather))
+    measurements = [Measurement(("a", "b"), values, 2.0, bins), Measurement(("a",), single, 3.0)]
+    fitted = estimate(domain, measurements, total=100, temperature=3, tolerance=1e-10)
+    p = cp.Variable(20, nonneg=True)
+    squares = cp.sum_squares(100 * gather @ p - values) / 8
+    squares += cp.sum_squares(100 * marginal_matrix(domain, ("a",)) @ p - single) / 18
+    cp.Problem(cp.Minimize(squares - 3 * cp.sum(cp.entr(p))), [cp.sum(p) == 1]).solve(solver=cp.CLARABEL)
+
+    np.testing.assert_allclose(fitted.model.marginal("ab").ravel() / 100, p.value, atol=1e-4)
+    turned = Measurement(("b", "a"), values.reshape(gather_shape(bins)).T, 2.0, bins[::-1])
+    again = estimate(domain, [turned, measurements[1]], total=100, temperature=3, tolerance=1e-6, start=fitted)
+    assert len(again.values) <= 2
+
+
+def gather_shape(bins):
+    return [size if one is None else max(one) + 1 for one, size in zip(bins, (4, 5), strict=True)]
+
+
+@pytest.mark.parametrize("bins", [([0, 1, 0],), ([0, 0, 1, 3], None), ([0.0, 1, 1, 0], None), ([0, 0, 1], None)])
+def test_rejects_bins_that_leave_a_value_or_a_bin_out(bins):
+    with pytest.raises(ParameterError):
+        estimate(small_domain(4, 5), [Measurement(("a", "b"), np.ones(10), 1.0, bins)])
+
+
+def test_an_earlier_fit_helps_although_its_tree_had_another_order():
+    """The tables of the first tree lie in another order of columns in the second; a scrambled start takes long."""
+    domain = small_domain(5, 4, 3, 2)
+    before = noisy(domain, [("a", "b"), ("b", "c"), ("c", "d")], seed=12)
+    after = [*before, *noisy(domain, [("a", "d")], seed=12)]
+    first, cold = (estimate(domain, tables, total=ROWS, tolerance=1e-9) for tables in (before, after))
+    kept = {key: table for key, table in cold.tables.items() if key[0] != ("a", "d")}
+
+    assert [table.shape for table in first.tables.values()] == [(5, 4), (4, 3), (3, 2)]
+    assert [table.shape for table in kept.values()] == [(5, 4), (4, 3), (3, 2)]
+    assert len(estimate(domain, before, total=ROWS, tolerance=1e-6, start=first).values) == 1
+    assert len(estimate(domain, after, total=ROWS, tolerance=1e-6, start=cold).values) == 1
+
+
 def test_the_total_weighs_the_sums_by_their_precision():
     domain = small_domain(2, 8)
     measurements = [Measurement(("a",), [60.0, 60.0], 1.0), Measurement(("a", "b"), np.full((2, 8), 5.0), 1.0)]

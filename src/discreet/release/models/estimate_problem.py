@@ -95,13 +95,7 @@ class Problem:
         require(log_partition > POSSIBLE, "structural zeros that allow at least one row", zeros=list(self.base))
         found = np.empty(self.cells)
         for index, part in enumerate(self.slices):
-            places = self.places[index]
-            if places is None:
-                self.passing.marginal(index, found[part])
-            else:
-                values = np.empty(len(places))
-                self.passing.marginal(index, values)
-                found[part] = np.bincount(places, values, minlength=part.stop - part.start)
+            self.gather(index, found[part])
         moved = at - self.centre
         shrunk = self.ridge * moved
         value = log_partition - inner_product(at, self.target) + inner_product(moved, shrunk) / 2
@@ -111,6 +105,16 @@ class Problem:
         """The log-factor of one table, for every value."""
         places = self.places[index]
         return at[self.slices[index]] if places is None else at[self.slices[index]][places]
+
+    def gather(self, index: int, out: Table) -> None:
+        """The marginal of one table, summed up within its bins."""
+        import numpy as np
+
+        places = self.places[index]
+        if places is None:
+            self.passing.marginal(index, out)
+        else:
+            out[:] = np.bincount(places, self.passing.marginal(index), minlength=len(out))
 
     def gap(self, point: Point) -> float:
         """The gap of the theorem."""
@@ -136,8 +140,14 @@ class Problem:
         return made
 
     def tables(self, at: Table) -> dict[Key, Table]:
-        """The log-factors of a point as they are held here, to go on from."""
-        return {key: at[part].copy() for key, part in zip(self.keys, self.slices, strict=True)}
+        """The log-factors of a point, to go on from: those of whole values with their columns in order."""
+        made = {}
+        for index, (key, part) in enumerate(zip(self.keys, self.slices, strict=True)):
+            layout = self.layouts[index]
+            whole = self.places[index] is None
+            table = Factor(layout.columns, at[part].reshape(layout.shape)).ordered(key[0]) if whole else at[part]
+            made[key] = table.copy()
+        return made
 
     def begin(self, start: Mapping[Key, Table] | None) -> Table:
         """The log-factors of an earlier fit where the same table was measured, or independent columns."""
@@ -145,9 +155,11 @@ class Problem:
 
         at = np.zeros(self.cells)
         if start is not None:
-            for key, part in zip(self.keys, self.slices, strict=True):
-                if key in start and len(start[key]) == part.stop - part.start:
-                    at[part] = start[key]
+            for index, (key, part) in enumerate(zip(self.keys, self.slices, strict=True)):
+                if key in start:
+                    whole = self.places[index] is None
+                    table = Factor(key[0], start[key]).ordered(self.layouts[index].columns) if whole else start[key]
+                    at[part] = table.reshape(-1)
             new = [index for index, key in enumerate(self.keys) if key not in start]
             return self._settled(at, new)
         for name, size in self.sizes.items():
@@ -174,12 +186,15 @@ class Problem:
         """Move each of some tables to where f would be least if it moved alone."""
         if not which:
             return at
+        import numpy as np
+
         self.evaluate(at)
         moved = at.copy()
         for index in which:
             part = self.slices[index]
-            target = self.target[part] - self.ridge[part] * at[part]
-            moved[part] += alone(self.passing.marginal(index), target, float(self.ridge[part.start]))
+            found = np.empty(part.stop - part.start)
+            self.gather(index, found)
+            moved[part] += alone(found, self.target[part] - self.ridge[part] * at[part], float(self.ridge[part.start]))
         return moved
 
 
