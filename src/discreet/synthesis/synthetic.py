@@ -1,0 +1,65 @@
+"""What a synthesizer returns: a model of the table that anyone may see, and rows drawn from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.errors import require
+from discreet.hazmat.entropy import RandomSource
+from discreet.privacy.guarantee import Guarantee
+from discreet.queries.workload import Workload
+from discreet.release.models.graphical import GraphicalModel
+from discreet.synthesis.adaptive import Progress
+from discreet.synthesis.encoding import Encoding
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Synthetic:
+    """A fitted model.  Everything in it is private output; sampling and answering cost nothing."""
+
+    encoding: Encoding
+    model: GraphicalModel
+    guarantee: Guarantee
+    progress: Progress
+
+    @property
+    def rows(self) -> int:
+        """The noisy number of rows of the table."""
+        return max(1, round(self.model.total))
+
+    def sample(self, rows: int | None = None, *, rng: RandomSource | None = None) -> pyarrow.Table:
+        """Synthetic rows with the declared types and valid values; as many as the noisy total by default."""
+        count = self.rows if rows is None else rows
+        require(isinstance(count, int) and not isinstance(count, bool) and count >= 1, "rows >= 1", rows=rows)
+        return self.encoding.decode(self.model.sample(count, rng=rng), rng=rng)
+
+    def write(self, path: str | Path, rows: int | None = None, *, rng: RandomSource | None = None) -> None:
+        """Sample into a .parquet or .csv file."""
+        import pyarrow.csv
+        import pyarrow.parquet
+
+        ending = Path(path).suffix.lower()
+        require(ending in (".parquet", ".csv"), "a path ending in .parquet or .csv", path=str(path))
+        table = self.sample(rows, rng=rng)
+        if ending == ".csv":
+            pyarrow.csv.write_csv(table, str(path))
+        else:
+            pyarrow.parquet.write_table(table, str(path))
+
+    def answer(self, workload: Workload) -> npt.NDArray[np.generic]:
+        """Answers of the model itself, without the noise of sampling; columns cut into intervals by interval."""
+        return workload.answer(self.model)
+
+    def privacy(self) -> Guarantee:
+        """What was spent."""
+        return self.guarantee
+
+    def __repr__(self) -> str:
+        return f"Synthetic({len(self.encoding.domain)} columns, {self.guarantee!r})"
