@@ -248,6 +248,11 @@ def test_the_total_weighs_the_sums_by_their_precision():
     expected = (120 / 2 + 80 / 16) / (1 / 2 + 1 / 16)
 
     assert estimate(domain, measurements).model.total == pytest.approx(expected)
+    counted = estimate(domain, [Measurement((), 90.0, 0.1), *measurements])
+    assert counted.model.total == pytest.approx(90, abs=0.5)
+    assert estimate(domain, measurements, start=counted).loss == pytest.approx(
+        estimate(domain, measurements).loss, rel=0.01
+    )
     assert estimate(domain, [Measurement(("a",), [-5.0, -9.0])]).model.total == 1
     assert estimate(domain, measurements, total=70).model.total == 70
 

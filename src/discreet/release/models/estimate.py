@@ -164,7 +164,7 @@ def _merged(domain: Domain, measurements: Sequence[Measurement]) -> dict[Key, Me
             before, spread = merged[key].table, merged[key].variance
             table = (before * variance + table * spread) / (variance + spread)
             variance = variance * spread / (variance + spread)
-        merged[key] = Measured(np.ascontiguousarray(table), variance, sorted_bins)
+        merged[key] = Measured(np.array(table, order="C"), variance, sorted_bins)
     return merged
 
 
