@@ -11,7 +11,7 @@ choice by at most `moved` times their largest weight.  The schedule keeps the bu
     ApproxDP  Gaussian DP: mu^2 = 1 / sigma^2 (corrected for the integers) for a table, mu^2 <= pi epsilon^2 / 8 for a
               choice; they add up to the mu of the budget.
 
-The last is tighter than the route through zCDP: at (1, 1e-9) it allows 1.45 times as much in all.
+The last is tighter than the route through zCDP: at (1, 1e-9) it allows 1.11 times as much in all.
 Proof: docs/theory/synthesis.md.
 """
 
