@@ -10,6 +10,10 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
+from discreet.curator.reading import Reading
+from discreet.data.engines.choose import engine_for
+from discreet.queries import counts
+from discreet.release import IndependentNoise
 from tests import spark as local
 from tests.data.test_spark import framed
 
@@ -48,6 +52,23 @@ def here(fresh_postgres_url, monkeypatch):
             for row in visits().to_pylist():
                 copy.write_row(list(row.values()))
     return f"postgresql:///{place.path.removeprefix('/')}"
+
+
+def test_postgresql_keeps_the_same_rows_for_a_release(here):
+    small = DOMAIN.project(["ward", "readmitted"])
+    found = []
+    for source in (visits(), f"{here}#visits"):
+        table = dc.Table(source, unit="patient", rows_per_unit=2, domain=DOMAIN)
+        reading = Reading(table, small, engine_for(table.source))
+        reading.ready()
+        found.append(reading.through(counts(small).answer))
+
+    assert found[0].sum() == 1000  # two rows of each of 500 patients
+    assert np.array_equal(*found)
+    with dc.Curator({"visits": table}, budget=dc.PureDP(1), ledger=here) as c:
+        release = c.release(counts(small), table="visits", epsilon=1, mechanism=IndependentNoise)
+
+        assert np.abs(release.answers - found[0]).max() <= release.accuracy(1e-6)
 
 
 def test_postgresql_is_asked_and_pays(here):

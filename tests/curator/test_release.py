@@ -275,6 +275,18 @@ def test_the_planner_chooses_and_its_model_makes_rows(curator, ledger):
     assert spends(ledger) == 1
 
 
+def test_a_mechanism_is_found_by_its_name(rows, visits, ledger):
+    table = Table(rows, domain=visits.domain, unit="patient")
+    curator = Curator({"visits": table}, budget=PureDP(9), ledger=ledger, rng=SeededRandom(1))
+    release, again = (curator.release(W, table="visits", epsilon=1, mechanism="IndependentNoise") for _ in range(2))
+
+    assert release.errors.noise.scale == 2  # type: ignore[attr-defined]
+    assert np.array_equal(release.answers, again.answers)
+    assert spends(ledger) == 1
+    with pytest.raises(ParameterError, match="need a mechanism among auto"):
+        curator.release(W, table="visits", epsilon=1, mechanism="Magic")
+
+
 def test_an_explanation_reads_and_spends_nothing(visits, ledger):
     engine = Watched(ledger)
     curator = Curator({"visits": visits}, budget=PureDP(1), ledger=ledger, engine=engine)

@@ -87,8 +87,8 @@ class Batch:
         return made
 
     def item(self, mechanism: ReleaseMechanism) -> Price | Item:
-        """What is charged: the price, with what ran where that is the same."""
-        if self.choice == "auto" or self.table.rows_per_unit > 1:
+        """What is charged: the price, with what ran where that is the same and is known without building it again."""
+        if isinstance(self.choice, str) or self.table.rows_per_unit > 1:
             return self.cost
         event = getattr(mechanism, "event", lambda: None)()
         return event if event is not None and price(event) == self.cost else self.cost
