@@ -33,7 +33,7 @@ from discreet.queries.workload import Workload, swaps
 from discreet.release.counted import counted
 from discreet.release.factorization_errors import LaplaceSums, NormalSums
 from discreet.release.factorization_space import CellSpace, QuerySpace, Space, spaces_of
-from discreet.release.gamma2 import LARGEST, Gamma2, factors, rounded_down
+from discreet.release.gamma2 import FINE, LARGEST, Gamma2, factors, rounded_down
 from discreet.release.gamma2_solver import Objective
 from discreet.release.noise import Noise, noise_for, relation_for, variance
 from discreet.release.release import Release
@@ -111,6 +111,11 @@ class Factorization:
         return not isinstance(self.budget, ZCDP)
 
     @property
+    def _dense_noise(self) -> bool:
+        """Whether the best strategy for Gaussian noise is worth its time: it has large columns in l1."""
+        return not isinstance(self.budget, PureDP) or self._spaces[0].rows.dimension <= FINE
+
+    @property
     def _large(self) -> bool:
         return isinstance(self.workload, Kronecker) and self.workload.domain.size > LARGEST
 
@@ -173,7 +178,7 @@ class Factorization:
         if wanted is not None and not isinstance(wanted, str):
             yield self._given
             return
-        if wanted in (None, "optimal"):
+        if wanted == "optimal" or (wanted is None and self._dense_noise):
             yield self._optimal
         if wanted in (None, "identity") and cells - swaps(self.neighbours) <= LARGEST:
             yield Strategy.over_cells("identity", np.eye(cells), self._cells)

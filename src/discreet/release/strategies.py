@@ -34,7 +34,7 @@ BITS = 24
 LIMB = 13  # bits of a part of an integer, so that sums of products of parts are exact in floating point
 PAIRS = 2048  # points whose differences are all compared
 COMPARED = 1 << 30  # entries of their differences, for the l1 norm
-EXAMINED = 1 << 28  # weights of intervals that are all looked at
+EXAMINED = 1 << 30  # weights of intervals that are all looked at
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 BRANCHING = (4, 8, 16)
 ROUNDS = 2  # of reweighting the queries, where the largest error counts
-STEPS = 250  # of the optimiser
+STEPS = 150  # of the optimiser
 
 
 def pure_strategies(space: Space, workload: Workload, *, objective: Objective) -> Iterator[Strategy]:
@@ -49,7 +49,7 @@ def pure_strategies(space: Space, workload: Workload, *, objective: Objective) -
                 )
     rows = rows_of(workload, known_total=False)
     weights = np.full(rows.size, 1 / rows.size)
-    found = None
+    found = None if not isinstance(workload, Thresholds | Ranges) else blocks(workload.domain.size)
     for _ in range(ROUNDS if objective == "max" else 1):
         found = overlay(rows.gram(weights), start=found)
         strategy = Strategy.over_cells("overlay", _matrix(found), space)
@@ -71,9 +71,9 @@ def overlay(gram: Reals, *, start: Reals | None = None) -> Reals:
     from scipy.optimize import minimize
 
     cells = len(gram)
-    above = max(1, min(64, cells // 16))
     if start is None:
-        start = np.random.default_rng(0).uniform(size=(above, cells))
+        start = np.random.default_rng(0).uniform(size=(_above(cells), cells))
+    above = len(start)
 
     def goal(flat: Reals) -> tuple[float, Reals]:
         value, slope = _total(flat.reshape(above, cells), gram)
@@ -88,6 +88,25 @@ def overlay(gram: Reals, *, start: Reals | None = None) -> Reals:
         options={"maxiter": STEPS},
     )
     return found.x.reshape(above, cells)
+
+
+def blocks(cells: int) -> Reals:
+    """A start for ordered cells: halves of blocks of three widths, not quite equal, so that all may move apart.
+
+    >>> blocks(64).shape
+    (4, 64)
+    """
+    import numpy as np
+
+    above, place = _above(cells), np.arange(cells)
+    widest, wide = max(1, above // 16), above * 3 // 16
+    rows = [place * count // cells == np.arange(count)[:, None] for count in (above - wide - widest, wide, widest)]
+    return 0.5 * np.vstack(rows) + np.random.default_rng(0).uniform(0, 0.02, size=(above, cells))
+
+
+def _above(cells: int) -> int:
+    """The number of sums above the cells."""
+    return max(1, min(64, cells // 16))
 
 
 def _matrix(above: Reals) -> Reals:
