@@ -72,12 +72,15 @@ class Release:
         return self.model.histogram()
 
     def synthetic(self, rows: int, *, rng: RandomSource | None = None) -> pd.DataFrame:
-        """Made-up rows drawn from the model, with the values of the declaration: free, as often as one likes."""
+        """Made-up rows drawn from the model, with the values of the declaration: free, as often as one likes.
+
+        A release of marginal tables without a model is given one, from the tables that say most.
+        """
+        from discreet.release.models.fitted import fitted
         from discreet.release.show import frame
 
-        if self.model is None:
-            raise UnsupportedError("this release has answers but no model to draw rows from")
-        return frame(self.model.sample(rows, rng=rng))
+        model = fitted(self) if self.model is None else self.model
+        return frame(model.sample(rows, rng=rng))
 
     def privacy(self) -> Guarantee:
         """What was spent."""
