@@ -153,19 +153,21 @@ def test_histograms_rows_frames_and_arrays_of_a_device_have_the_same_truth():
 
 
 @pytest.mark.parametrize("device", [None, "cpu:0"])
-def test_bits_and_cells_have_the_same_expectations(device):
-    workload = marginals(BITS, [["b0"], ["b1", "b4"], ["b2", "b3", "b7"]])
-    bits, cells = Bits(workload, device=device), Cells(workload, device=None)
-    table = np.random.default_rng(1).normal(size=8)
-    places, values, _ = bits.measurement(2, table)
-    theta = np.zeros(bits.count)
-    theta[places] = values / 8  # the polynomial whose values are the table, less its mean
-    log_z, parities = bits.expectations(theta)
-    other = np.concatenate([np.zeros(6), table - table.mean()])
-    expected_z, expected = cells.expectations(other)
+def test_bits_and_cells_come_to_the_same_estimate(device):
+    workload = marginals(BITS, [["b0"], ["b0", "b4"], ["b2", "b3", "b4"]])
+    true, rng = workload.answer(_data(BITS)), np.random.default_rng(1)
+    noisy = [table.reshape(-1) + 9 * rng.normal(size=table.size) for table in workload.tables(true).values()]
+    found = []
+    for universe in (Bits(workload, device=device), Cells(workload, device=device)):
+        fit = Fit(universe, N, np.zeros(universe.count))
+        for table, values in enumerate(noisy):
+            places, seen, larger = universe.measurement(table, values)
+            fit.measured(places, seen, variance=81.0 * larger)
+        fit.improve(200)
+        found.append((fit.log_z, N * universe.answers(fit.means)))
 
-    assert log_z == pytest.approx(expected_z, abs=1e-4)
-    np.testing.assert_allclose(bits.answers(parities), expected, atol=1e-5)
+    np.testing.assert_allclose(found[0][1], found[1][1], atol=2)
+    assert np.abs(found[0][1] - true).max() < 60
 
 
 def test_the_same_run_on_arrays_of_a_device():
@@ -185,7 +187,7 @@ def _fit_of(universe, places, values, v, n):
 
 def test_the_estimate_has_the_most_entropy_for_what_was_measured():
     """The dual, against scipy on the same function written out; the twin is a fit stopped after one evaluation."""
-    workload = marginals(MIXED, 2)
+    workload = marginals(MIXED, 2)[0:50]  # single queries, not tables
     cells, matrix, n, v = Cells(workload, device=None), workload.matrix(), 1000.0, 50.0
     places = np.arange(0, 30)
     noisy = workload.answer(_data(MIXED, n=1000))[places] + np.random.default_rng(2).normal(size=30) * 7
@@ -207,7 +209,7 @@ def test_the_estimate_has_the_most_entropy_for_what_was_measured():
 
 
 def test_measurements_of_one_statistic_are_averaged_by_their_precision():
-    cells = Cells(marginals(MIXED, 1), device=None)
+    cells = Cells(marginals(MIXED, 1)[0:13], device=None)
     fit = _fit_of(cells, np.array([0]), np.array([700.0]), 1.0, 1000.0)
     fit.measured(np.array([0]), np.array([100.0]), variance=1e9)
     fit.improve(100)
@@ -216,7 +218,7 @@ def test_measurements_of_one_statistic_are_averaged_by_their_precision():
 
 
 def test_measurements_below_their_noise_are_not_believed():
-    cells = Cells(marginals(MIXED, 1), device=None)
+    cells = Cells(marginals(MIXED, 1)[0:13], device=None)
     fit = _fit_of(cells, np.array([0]), np.array([900.0]), 1e12, 1000.0)
     fit.improve(100)
 

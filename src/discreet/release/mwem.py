@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     Vector = npt.NDArray[np.float64]
 
 TOTAL_SHARE = Fraction(1, 20)  # of the budget, for the number of rows where it is private
-POLISH = 20  # evaluations after the last round
+POLISH = 60  # evaluations after the last round, at most
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,7 +198,7 @@ class MWEM:
             where = self._places(chosen)
             noisy = np.asarray(self.noise(true[where], rng=rng))
             places, values, larger = universe.measurement(chosen, noisy)
-            fit.measured(places, values, variance=larger * self._variance)
+            fit.measured(places, values, variance=self._variance * larger)
             fit.improve(self.steps)
         fit.improve(POLISH)
         return universe.finish(fit.theta, n)

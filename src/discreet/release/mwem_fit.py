@@ -60,8 +60,9 @@ class Fit:
         self.log_z, self.means = self.universe.expectations(self.theta)
         self._precision = np.zeros_like(self.theta)  # the sum of 1 / v
         self._weighted = np.zeros_like(self.theta)  # the sum of y / v
+        self._steps: list[tuple[Vector, Vector]] = []  # moves of theta and of the means, of earlier rounds too
 
-    def measured(self, places: npt.NDArray[np.int64], values: Vector, *, variance: float) -> None:
+    def measured(self, places: npt.NDArray[np.int64], values: Vector, *, variance: float | Vector) -> None:
         """Take in noisy values of some statistics."""
         self._precision[places] += 1 / variance
         self._weighted[places] += values / variance
@@ -73,30 +74,33 @@ class Fit:
         active = np.flatnonzero(self._precision)
         aim = self._weighted[active] / self._precision[active]
         soft = PRIOR / (self.n * self._precision[active])
-        steps: list[tuple[Vector, Vector]] = []
         slope, height = self._slope(active, aim, soft), self._height(active, aim, soft)
         while evaluations > 0:
             curvature = self.n * np.maximum(self.universe.spreads(self.means)[active], FLATTEST) + soft
+            steps = [(moved[active], self.n * change[active] + soft * moved[active]) for moved, change in self._steps]
             direction = _direction(slope, steps, curvature)
             descent = float(slope @ direction)
             if -descent < SETTLED * len(active):
                 return
-            before, kept, size = self.theta[active], (self.log_z, self.means), 1.0 if steps else 0.5
+            before, kept, size = self.theta.copy(), (self.log_z, self.means), 1.0 if steps else 0.5
             while True:
                 evaluations -= 1
-                self.theta[active] = before + size * direction
+                self.theta[active] = before[active] + size * direction
                 self.log_z, self.means = self.universe.expectations(self.theta)
                 ahead, below = self._slope(active, aim, soft), self._height(active, aim, soft)
                 along = float(ahead @ direction)
                 if along <= -0.5 * descent or evaluations <= 0:  # not so far that the way back is half as steep
                     break
                 size *= max(0.1, descent / (descent - along)) if math.isfinite(along) else 0.1
-            if not below <= height:
-                self.theta[active], (self.log_z, self.means) = before, kept
+            if below <= height:
+                if along > descent:  # it is convex there, beyond rounding
+                    self._steps = [*self._steps[1 - MEMORY :], (self.theta - before, self.means - kept[1])]
+                slope, height = ahead, below
+                continue
+            self.theta, (self.log_z, self.means) = before, kept
+            if not self._steps:
                 return
-            if along > descent:  # it is convex there, beyond rounding
-                steps = [*steps[1 - MEMORY :], (self.theta[active] - before, ahead - slope)]
-            slope, height = ahead, below
+            self._steps = []  # they mislead here
 
     def _height(self, active: npt.NDArray[np.int64], aim: Vector, soft: Vector) -> float:
         theta = self.theta[active]

@@ -2,7 +2,8 @@
 
     Bits    marginal tables of at most three columns, all columns with two values: the statistics are the parities of
             the columns, and e^(theta . s) is evaluated by products of matrices (release/binary.py); no cell is kept
-    Cells   any workload: the statistics are the queries, and the weights of all cells are one vector
+    Cells   any workload: the statistics are the components of marginal tables (release/mwem_tables.py) or the
+            queries, and the weights of all cells are one vector
 
 Both give the exact answers of the data, the expectations that `Fit` asks for, and the model in the end.
 """
@@ -10,7 +11,6 @@ Both give the exact answers of the data, the expectations that `Fit` asks for, a
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import discreet.release.binary_compiled as compiled
@@ -22,6 +22,7 @@ from discreet.queries.marginals import Marginals
 from discreet.queries.workload import Workload, same_domain
 from discreet.release.binary import Exponentials, of_counts, of_rows, signs, subsets
 from discreet.release.models.dense import DenseModel
+from discreet.release.mwem_tables import Components
 
 if TYPE_CHECKING:
     import numpy as np
@@ -139,25 +140,18 @@ class Bits:
 
 
 class Cells:
-    """Any workload over a universe that can be listed."""
+    """Any workload over a universe that can be listed; marginal tables by their components."""
 
     def __init__(self, workload: Workload, *, device: str | None) -> None:
         self.domain = workload.domain
         self.workload = workload
         self._device = device
-        self.indicators = isinstance(workload, Marginals)
+        self._components = Components(workload) if isinstance(workload, Marginals) else None
 
     @property
     def count(self) -> int:
-        """The number of queries."""
-        return len(self.workload)
-
-    @cached_property
-    def _ends(self) -> list[int]:
-        import itertools
-
-        assert isinstance(self.workload, Marginals)
-        return list(itertools.accumulate(self.workload.sizes))
+        """The number of statistics."""
+        return len(self.workload) if self._components is None else self._components.count
 
     def truth(self, data: Countable) -> npt.NDArray[np.int64]:
         """The answers of the data, exactly."""
@@ -166,28 +160,28 @@ class Cells:
         return np.asarray(integers(self.workload.answer(data)), dtype=np.int64)
 
     def answers(self, means: Vector) -> Vector:
-        """The statistics are the answers."""
-        return means
+        """The answers with these statistics."""
+        return means if self._components is None else self._components.answers(means)
 
-    def measurement(self, chosen: int, noisy: npt.NDArray[Any]) -> tuple[Places, Vector, float]:
-        """The cells of a table, or one query."""
+    def measurement(self, chosen: int, noisy: npt.NDArray[Any]) -> tuple[Places, Vector, float | Vector]:
+        """The components of a table, or one query."""
         import numpy as np
 
-        values = np.asarray(noisy, dtype=float).reshape(-1)
-        if not self.indicators:
-            return np.array([chosen]), values, 1.0
-        return np.arange(self._ends[chosen] - values.size, self._ends[chosen]), values, 1.0
+        if self._components is not None:
+            return self._components.measurement(chosen, noisy)
+        return np.array([chosen]), np.asarray(noisy, dtype=float).reshape(1), 1.0
 
     def expectations(self, theta: Vector) -> tuple[float, Vector]:
-        """ln Z and all answers; one vector of weights."""
+        """ln Z and all statistics; one vector of weights."""
         log_z, weights, total = self._weights(theta)
-        return log_z, to_numpy(self.workload.apply(weights)).astype(float) / total
+        answers = to_numpy(self.workload.apply(weights)).astype(float) / total
+        return log_z, answers if self._components is None else self._components.of_answers(answers)
 
     def spreads(self, means: Vector) -> Vector:
-        """Those of indicators for tables; a guess for other queries, which the first steps mend."""
+        """Those of components; a guess for other queries, which the first steps mend."""
         import numpy as np
 
-        return np.abs(means) * (1 - np.minimum(np.abs(means), 1)) if self.indicators else np.ones_like(means)
+        return np.ones_like(means) if self._components is None else self._components.spreads(means)
 
     def finish(self, theta: Vector, total: float) -> tuple[Vector, DenseModel]:
         """The answers of the estimate and its model."""
@@ -198,7 +192,8 @@ class Cells:
     def _weights(self, theta: Vector) -> tuple[float, Array, float]:
         """e^(theta . s - most) for every cell, its sum, and ln Z."""
         dtype = "float64" if self._device in (None, "cpu") else "float32"
-        logs = self.workload.transpose(like(theta, empty(1, device=self._device, dtype=dtype)))
+        spread = theta if self._components is None else self._components.on_answers(theta)
+        logs = self.workload.transpose(like(spread, empty(1, device=self._device, dtype=dtype)))
         library = namespace(logs)
         most = float(logs.max())
         weights = logs - most  # a new vector: the other may be a view of theta
