@@ -18,7 +18,9 @@ from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.queries.local import Junta
 from discreet.queries.marginals import marginals
 from discreet.queries.ordered import thresholds
-from discreet.release.noise import noise_for, variance
+from discreet.release.factorization import Factorization
+from discreet.release.independent import IndependentNoise
+from discreet.release.noise import noise_for
 from discreet.release.projection import LeastSquaresProjection
 from discreet.release.projection_hull import ORIGIN, _of_bits, _parity_scores, hull
 from discreet.release.projection_nearest import nearest
@@ -120,7 +122,7 @@ def _noise(mechanism, true, seed):
     rng = SeededRandom(seed)
     if mechanism.measures is not None:
         mechanism.measures(60, rng=rng)
-    return np.asarray(mechanism.noise(true.astype(np.int64), rng=rng)) - true
+    return np.asarray(mechanism.noisy.noise(true.astype(np.int64), rng=rng)) - true
 
 
 @pytest.mark.statistical
@@ -135,7 +137,7 @@ def test_the_expected_error_keeps_its_bound_and_is_far_below_the_noise():
         squares.append(float(np.mean(error**2)))
         largest.append(float(abs(error).max()))
 
-    assert np.mean(squares) <= mechanism.mean_squared_error() < variance(mechanism.noise) / 4
+    assert np.mean(squares) <= mechanism.mean_squared_error() < mechanism.noisy.variances()[0] / 4
     assert max(largest) <= mechanism.accuracy(0.05)
 
 
@@ -175,7 +177,38 @@ def test_what_runs_costs_the_budget(budget, n):
         kept = budget if n else ApproxDP(0.95, 1e-6)
         moved = {way: int(mechanism.workload.squared(way)) for way in (Replace, AddRemove)}
         wide = moved[Replace if n else AddRemove]
-        assert mechanism.noise == noise_for(kept, absolute=wide, square=wide, size=len(mechanism.workload))
+        assert mechanism.noisy.noise == noise_for(kept, absolute=wide, square=wide, size=len(mechanism.workload))
+
+
+@pytest.mark.parametrize("n", [60, None], ids=["replace", "addremove"])
+def test_any_base_may_make_the_noisy_answers(n):
+    """The total error is never more than that of the base: the better base is the better projection."""
+    domain = Domain({f"b{i}": Boolean() for i in range(5)})
+    data, workload = Histogram.random(domain, n=60, seed=4), marginals(domain, 3)
+    plain = LeastSquaresProjection(workload, n=n, budget=ZCDP(0.05))
+    better = LeastSquaresProjection(workload, n=n, budget=ZCDP(0.05), base=Factorization)
+    true, squares = workload.answer(data), []
+    for seed in range(10):
+        rng = SeededRandom(seed)
+        if better.measures is not None:
+            better.measures(60, rng=rng)
+        raw = better.noisy(data, rng=rng).answers - true
+        error = better(data, rng=SeededRandom(seed)).answers - true
+
+        assert np.linalg.norm(error) <= np.linalg.norm(raw) + math.sqrt(better.gap) + 1e-6
+        squares.append(np.mean(error**2))
+
+    assert np.mean(squares) < better.mean_squared_error() <= plain.mean_squared_error() * 1.1
+    assert price(better.event()).rho <= Fraction(1, 20)
+
+
+def test_a_base_that_promises_less_privacy_is_refused():
+    for promised in (ZCDP(1), ZCDP(0.05)):
+        with pytest.raises(UnsupportedError, match="not within its share"):
+            LeastSquaresProjection(
+                marginals(CUBE, 1), n=10, budget=ZCDP(0.05),
+                base=lambda workload, *, budget, n, promised=promised: IndependentNoise(workload, budget=promised),
+            )  # fmt: skip
 
 
 def test_more_rows_than_any_hull_holds_is_the_twin_that_fails():

@@ -1,8 +1,9 @@
 """The projection mechanism: noisy answers, moved to the nearest answers that some data could give.
 
-Theorem (Nikolov, Talwar, Zhang 2013).  Let W have integer entries, y = W x, and let ytilde = y + w keep the budget
-(`noise_for`).  With n public, y lies in n K, where K is the hull of the columns of W.  The point yhat of n K that is
-nearest to ytilde, to within a gap, costs nothing, and for any centre c with ||w_j - c||_2 <= radius
+Theorem (Nikolov, Talwar, Zhang 2013).  Let y = W x, and let ytilde = y + w be noisy answers that keep the budget:
+those of `IndependentNoise`, or of another `base`.  With n public, y lies in n K, where K is the hull of the columns of
+W.  The point yhat of n K that is nearest to ytilde, to within a gap, costs nothing, and for any centre c with
+||w_j - c||_2 <= radius
 
     ||yhat - y||_2^2 <= <w, yhat - y> + gap,     ||yhat - y||_2 <= ||w||_2 + sqrt(gap),
     E ||yhat - y||_2^2 <= n sigma radius sqrt(2 ln N) + gap
@@ -16,12 +17,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 import discreet.release.errors as error_forms
 from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
-from discreet.hazmat.integers import integers
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.event import ComposedEvent, Event
@@ -31,8 +32,9 @@ from discreet.privacy.number import exact
 from discreet.queries.marginals import marginals
 from discreet.queries.workload import Workload, swaps
 from discreet.release.counted import counted
+from discreet.release.independent import IndependentNoise
 from discreet.release.models.dense import DenseModel
-from discreet.release.noise import Noise, noise_for, relation_for, variance
+from discreet.release.noise import relation_for
 from discreet.release.online import parts
 from discreet.release.projection_hull import ORIGIN, hull
 from discreet.release.projection_nearest import Nearest, nearest
@@ -42,15 +44,32 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    class Noisy(Protocol):
+        """A release mechanism whose errors do not depend on the data."""
+
+        def __call__(self, data: object, *, rng: RandomSource | None = None) -> Release: ...
+        def variances(self) -> npt.NDArray[np.float64]: ...
+        def privacy(self) -> Guarantee: ...
+        def accuracy(self, beta: float = 0.05) -> float: ...
+        def event(self) -> Event: ...
+
+    class Base(Protocol):
+        """Makes one for a workload."""
+
+        def __call__(self, workload: Workload, *, budget: Guarantee, n: int | None) -> Noisy: ...
+
+
 LISTED = 1 << 26  # cells of an estimate that is written out
-PRECISION = 1e-4  # the gap, relative to the noise: what stopping early may add to the squared error
+PRECISION = 1e-3  # the gap, relative to the noise: what stopping early may add to the squared error
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LeastSquaresProjection:
     """Noise on every answer, then the nearest answers of a dataset of n rows; best when queries outnumber rows.
 
     With a public `n` one row may be replaced.  Without it a row may be added or removed and the number is measured.
+    `base` makes the noisy answers: a mechanism whose errors do not depend on the data, called as
+    `base(workload, budget=, n=)`, such as `Factorization`.
 
     >>> from discreet.data.columns import Boolean
     >>> from discreet.data.domain import Domain
@@ -66,17 +85,19 @@ class LeastSquaresProjection:
     workload: Workload
     budget: Guarantee = field(kw_only=True)
     n: int | None = field(default=None, kw_only=True)
+    base: Base = field(default=IndependentNoise, kw_only=True)
     beta: float = field(default=0.05, kw_only=True)
     steps: int = field(default=2000, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not self.workload.integral:
-            raise UnsupportedError("a projection needs queries with integer entries; scale the answers afterwards")
         require(0 < self.beta < 1, "0 < beta < 1", beta=self.beta)
         require(isinstance(self.steps, int) and self.steps >= 1, "an integer steps >= 1", steps=self.steps)
         if swaps(self.neighbours):
             require(self.n is not None, "n, which is public when rows are replaced", n=self.n)
-        self.noise  # noqa: B018 - refuse a bad budget now
+        allowed = self._allowed()
+        promised = self.noisy.privacy()  # refuses a bad budget
+        if promised.neighbours is not self.neighbours or not promised <= allowed:
+            raise UnsupportedError(f"the base promises {promised!r}, which is not within its share, {allowed!r}")
 
     @property
     def neighbours(self) -> type[Neighbours]:
@@ -88,17 +109,19 @@ class LeastSquaresProjection:
         """What measures the number of rows, where it is private."""
         return None if swaps(self.neighbours) else Laplace(epsilon=parts(self.budget)[0], sensitivity=1)
 
-    @property
-    def noise(self) -> Noise:
-        """The noise of every answer."""
-        budget = self.budget if swaps(self.neighbours) else parts(self.budget)[1]
-        absolute, square = (int(move(self.neighbours)) for move in (self.workload.absolute, self.workload.squared))
-        return noise_for(budget, absolute=max(1, absolute), square=max(1, square), size=len(self.workload))
+    def _allowed(self) -> Guarantee:
+        rest = self.budget if swaps(self.neighbours) else parts(self.budget)[1]
+        return replace(rest, neighbours=self.neighbours)  # type: ignore[type-var]
 
-    @property
+    @cached_property
+    def noisy(self) -> Noisy:
+        """What makes the noisy answers."""
+        return self.base(self.workload, budget=self._allowed(), n=self.n if swaps(self.neighbours) else None)
+
+    @cached_property
     def gap(self) -> float:
         """What the certificate must reach: a small part of the squared noise of all answers."""
-        return PRECISION * len(self.workload) * variance(self.noise)
+        return PRECISION * float(self.noisy.variances().sum())
 
     def __call__(self, data: object, *, rng: RandomSource | None = None) -> Release:
         """The nearest answers, and a histogram that gives them where the universe can be listed."""
@@ -106,8 +129,7 @@ class LeastSquaresProjection:
 
         held = counted(data, self.workload.domain)
         bound = self._rows(held, rng=rng)
-        noisy = np.asarray(self.noise(integers(self.workload.answer(held)), rng=rng), dtype=np.float64)
-        found = self.project(noisy, rows=bound)
+        found = self.project(np.asarray(self.noisy(held, rng=rng).answers, dtype=np.float64), rows=bound)
         model = self._model(found, bound) if self.workload.domain.size <= LISTED else None
         errors = Projected(self, found.gap) if swaps(self.neighbours) else self.errors()
         return Release(
@@ -140,14 +162,20 @@ class LeastSquaresProjection:
         """A ball around some centre holds all columns: their largest distance over sqrt 2 (Jung), or their length."""
         return math.sqrt(min(self.workload.squared(Replace) / 2, self.workload.squared(AddRemove)))
 
+    @property
+    def sigma(self) -> float | None:
+        """The parameter of independent sub-Gaussian noise on every answer, where it is that."""
+        noise = self.noisy.noise if isinstance(self.noisy, IndependentNoise) else None
+        return float(exact(noise.sigma)) if isinstance(noise, Gaussian) else None
+
     def mean_squared_error(self) -> float:
         """A bound on the expected squared error, averaged over the queries: the theorem's, or that of the noise."""
-        k, raw = len(self.workload), variance(self.noise)
-        if self.n is None or not isinstance(self.noise, Gaussian):
-            return raw
+        k = len(self.workload)
+        length = math.sqrt(float(self.noisy.variances().sum())) + math.sqrt(self.gap)
+        if self.n is None or self.sigma is None or not swaps(self.neighbours):
+            return length**2 / k
         width = math.sqrt(2 * math.log(self.workload.domain.size))
-        sigma = float(exact(self.noise.sigma))
-        return min(raw, (self.n * sigma * self.radius * width + self.gap) / k)
+        return min(length**2, self.n * self.sigma * self.radius * width + self.gap) / k
 
     def errors(self) -> error_forms.Errors:
         """The theorem's tail bound on the length of the error, which bounds each entry."""
@@ -166,8 +194,8 @@ class LeastSquaresProjection:
     def event(self) -> Event:
         """What ran: the noise, and the measurement of n where there is one."""
         if self.measures is None:
-            return self.noise.event()
-        return ComposedEvent(events=(self.measures.event(), self.noise.event()))
+            return self.noisy.event()
+        return ComposedEvent(events=(self.measures.event(), self.noisy.event()))
 
     def __repr__(self) -> str:
         return f"LeastSquaresProjection({len(self.workload)} queries, {self.budget!r})"
@@ -183,14 +211,14 @@ class Projected:
     def accuracy(self, beta: float) -> float:
         """The least of the bounds by the length of the noise and by its product with the error."""
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
-        mechanism, noise = self.mechanism, self.mechanism.noise
+        mechanism, sigma = self.mechanism, self.mechanism.sigma
         k, n, cells = len(mechanism.workload), mechanism.n, mechanism.workload.domain.size
         assert n is not None
-        largest = noise.accuracy(beta, size=k)
+        largest = mechanism.noisy.accuracy(beta)
         length = math.sqrt(k) * largest  # of the noise
         product = n * largest * float(mechanism.workload.absolute(Replace))  # of the noise with the error
-        if isinstance(noise, Gaussian):
-            sigma, log = float(exact(noise.sigma)), math.log(1 / beta)
+        if sigma is not None:
+            log = math.log(1 / beta)
             width = math.sqrt(2 * math.log(2 * cells / beta)) + math.sqrt(2 * math.log(2 / beta))
             length = min(length, sigma * math.sqrt(k + 2 * math.sqrt(k * log) + 2 * log))
             product = min(product, n * sigma * mechanism.radius * width)
