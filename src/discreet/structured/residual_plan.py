@@ -23,7 +23,6 @@ or kinds of columns, and is bounded from above elsewhere.  Proofs: docs/theory/m
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -40,7 +39,7 @@ Objective = Literal["total", "max"]
 GAP = 1e-10  # the relative distance to the optimum at which the search for equal shares ends
 STEPS = 2000  # of that search at most; the bracket holds wherever it ends
 ENUMERATED = 20  # columns whose 2^d sets are all tried
-PATTERNS = 1 << 20  # numbers of changed columns by kind that are all tried
+PATTERNS = 1 << 23  # numbers of changed columns by kind that are all tried
 SLACK = 1e-9  # relative, above the error of sums of up to 2^26 terms that are at most 1 in all
 
 
@@ -123,13 +122,12 @@ def replaced(residuals: Residuals, plan: Plan) -> float:
     columns = sorted({int(c) for block in residuals.blocks for c in block.columns.ravel()})
     together = float((residuals.shares * precision).sum())
     if len(columns) <= ENUMERATED:
-        least = _least_exactly(residuals, precision, columns)
-    else:
-        least = _least_by_kind(residuals, precision)
-    if least is None:  # the largest of -prod is p_A / (k - 1), at one change in the column with the fewest values k
-        furthest = np.concatenate([np.full(b.count, 1 / (min(b.shape, default=2) - 1)) for b in residuals.blocks])
-        return 2 * float((residuals.shares * precision * (1 + furthest)).sum()) * (1 + SLACK)
-    return 2 * (together - least) * (1 + SLACK)
+        return 2 * (together - _least_exactly(residuals, precision, columns)) * (1 + SLACK)
+    # The largest of -prod is p_A / (k - 1), at one change in the column with the fewest values k.
+    furthest = np.concatenate([np.full(b.count, 1 / (min(b.shape, default=2) - 1)) for b in residuals.blocks])
+    alone = 2 * float((residuals.shares * precision * (1 + furthest)).sum())
+    least = _least_by_kind(residuals, precision)
+    return min(alone, math.inf if least is None else 2 * (together - least)) * (1 + SLACK)
 
 
 def _least_exactly(residuals: Residuals, precision: Floats, columns: list[int]) -> float:
@@ -156,29 +154,25 @@ def _least_by_kind(residuals: Residuals, precision: Floats) -> float | None:
 
     Every term p_A - prod is at least 0, so each A may be given the largest precision of its kind, present or not.
     """
+    import numpy as np
+
     sizes = {
         int(c): k for block in residuals.blocks for row in block.columns for c, k in zip(row, block.shape, strict=True)
     }
     kinds = sorted(set(sizes.values()))
     many = [sum(1 for k in sizes.values() if k == kind) for kind in kinds]
-    if math.prod(count + 1 for count in many) > PATTERNS:
+    width = max(max((block.shape.count(k) for k in kinds), default=0) for block in residuals.blocks) + 1
+    if math.prod(max(width, count + 1) for count in many) > PATTERNS:
         return None
-    largest: dict[tuple[int, ...], float] = {}
+    values = np.zeros((width,) * len(kinds))  # by how many columns of each kind are in A
     for block in residuals.blocks:
         kind = tuple(block.shape.count(k) for k in kinds)
-        top = float(precision[block.first : block.first + block.count].max())
-        largest[kind] = max(top, largest.get(kind, 0.0))
-    width = max(max(kind) for kind in largest) + 1
-    symmetric = [
-        [_elementary(k, count, a, width) for a in range(count + 1)] for k, count in zip(kinds, many, strict=True)
-    ]
-    whole = [_elementary(k, count, 0, width) for k, count in zip(kinds, many, strict=True)]
-
-    def value(parts: tuple[npt.NDArray[np.float64], ...]) -> float:
-        return sum(w * math.prod(float(p[j]) for p, j in zip(parts, kind, strict=True)) for kind, w in largest.items())
-
+        values[kind] = max(values[kind], float(precision[block.first : block.first + block.count].max()))
+    for k, count in zip(kinds, many, strict=True):  # then by how many columns of each kind change
+        ways = np.array([_elementary(k, count, changed, width) for changed in range(count + 1)])
+        values = np.tensordot(values, ways, axes=([0], [1]))
     together = float((residuals.shares * precision).sum())
-    return together - value(tuple(whole)) + min(value(parts) for parts in itertools.product(*symmetric))
+    return together - float(values.flat[0] - values.min())
 
 
 def _elementary(k: int, count: int, changed: int, width: int) -> Floats:
