@@ -204,3 +204,19 @@ def test_the_overlay_is_as_good_as_the_best_known():
         gram = rows.gram(np.full(rows.size, 1 / rows.size))
 
         assert math.sqrt(2 * _total(overlay(gram, start=blocks(256)), gram)[0]) < known
+
+
+def test_a_strategy_that_loses_rank_is_refused():
+    strategy = Strategy.rounded("thin", np.array([[1.0, 1.0], [1.0, 1.0 + 1e-12]]), first_space(thresholds(2)))
+
+    with pytest.raises(UnsupportedError, match="does not determine"):
+        strategy.variances  # noqa: B018 - it raises
+
+
+def test_many_cells_are_optimised_by_their_differences_from_the_last(monkeypatch):
+    monkeypatch.setattr("discreet.release.factorization_space.PAIRED", 5)
+    few = first_space(thresholds(12), Replace, n=10)
+    strategy = Strategy.rounded("optimal", gamma2_of(few), few)
+    value = math.sqrt(strategy.squared(Replace) * strategy.variances.max()) / strategy.unit
+
+    assert gamma2(thresholds(12), neighbours=Replace).lower_bound <= value <= 2.4  # the best is 1.9

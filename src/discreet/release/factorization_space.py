@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from discreet.errors import UnsupportedError, require
 from discreet.privacy.neighbours import Neighbours
 from discreet.queries.ordered import Ranges, Thresholds
-from discreet.queries.workload import DENSEST, Workload, swaps
+from discreet.queries.workload import Workload, swaps
 from discreet.release.gamma2 import LARGEST, PAIRED, columns_for, rows_of
-from discreet.release.gamma2_sets import Pairs, Vectors, Written
+from discreet.release.gamma2_sets import Cells, Pairs, Vectors, Written
 
 if TYPE_CHECKING:
     from typing import Any
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from discreet.release.gamma2_sets import Reals
 
     Whole = npt.NDArray[np.int64]
+
+
+WRITTEN = 1 << 25  # entries of a workload that is factored as a matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +51,9 @@ class CellSpace:
 
     @cached_property
     def columns(self) -> Vectors:
-        """Unit vectors, or pairs of them."""
+        """Unit vectors, or pairs of them while these are few; single ones are the pairs with the last cell."""
+        if self.rows.dimension > PAIRED:
+            return Cells(self.rows.dimension)
         return columns_for(self.rows.dimension, self.neighbours)
 
     @property
@@ -147,9 +152,9 @@ def spaces_of(workload: Workload, neighbours: type[Neighbours], *, n: int | None
     if isinstance(workload, Thresholds | Ranges):
         return [CellSpace(workload, neighbours, total)]
     queries, cells = workload.shape
-    if queries * cells > DENSEST or min(queries, cells) > LARGEST:
+    if queries * cells > WRITTEN or min(queries, cells) > LARGEST:
         raise UnsupportedError(
-            f"a workload of {queries} x {cells} is too large to be factored as a matrix: it needs at most {DENSEST}"
+            f"a workload of {queries} x {cells} is too large to be factored as a matrix: it needs at most {WRITTEN}"
             f" entries and at most {LARGEST} queries or cells"
         )
     matrix = workload.matrix()

@@ -114,7 +114,7 @@ class _Step:
         self.weights = p, q = state.weights
         self._gram = state.rows.gram(p)
         self._diagonal = isinstance(state.columns, Cells)
-        self._factor = np.sqrt(q) if self._diagonal else np.linalg.cholesky(state.columns.gram(q))
+        self._factor = np.sqrt(q) if self._diagonal else _root(state.columns.gram(q))
         self._matrix = self._between(self._gram)
         self._values, self._vectors = np.linalg.eigh(self._matrix)
         self._roots = np.sqrt(np.maximum(self._values, (FLOOR**2) * self._values[-1]))
@@ -198,6 +198,16 @@ class _Step:
         wrong = float(np.linalg.norm(gram - factor @ factor.T)) + sums * float(np.linalg.norm(factor)) ** 2
         inverse = solve_triangular(factor, np.eye(len(factor)), lower=True)
         return (wrong + self._columns.drift(gram)) * float(np.linalg.norm(inverse)) ** 2 * (1 + 1e-6)
+
+
+def _root(gram: Reals) -> Reals:
+    """A Cholesky factor, of a slightly larger matrix where rounding has made this one indefinite."""
+    import numpy as np
+
+    try:
+        return np.linalg.cholesky(gram)
+    except np.linalg.LinAlgError:
+        return np.linalg.cholesky(gram + 1e-12 * gram.trace() * np.eye(len(gram)))
 
 
 def _normal(logarithms: Reals) -> Reals:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from discreet.errors import require
+from discreet.errors import UnsupportedError, require
 from discreet.privacy.neighbours import Neighbours
 from discreet.queries.workload import swaps
 from discreet.release.gamma2_sets import Prefixes, Written
@@ -110,9 +110,12 @@ class Strategy:
         """(A^T A)^-1: that of the estimated coordinates, for noise of variance 1 on A y."""
         import numpy as np
 
-        if self.size != self.entries.shape[1]:
-            return np.linalg.inv(self.matrix.T @ self.matrix)
-        inverse = np.linalg.inv(self.matrix)
+        try:
+            if self.size != self.entries.shape[1]:
+                return np.linalg.inv(self.matrix.T @ self.matrix)
+            inverse = np.linalg.inv(self.matrix)
+        except np.linalg.LinAlgError:
+            raise UnsupportedError(f"the strategy {self.name!r} does not determine the answers once rounded") from None
         return inverse @ inverse.T
 
     @cached_property
