@@ -49,12 +49,12 @@ def _counters() -> list[Row]:
 
 
 def _errors() -> list[Row]:
-    root = SquareRoot(horizon=MILLION, upper=5).multiplier(MILLION)
+    root = SquareRoot(horizon=MILLION, upper=5).multiplier
     lower = gamma2_prefix(MILLION)[0]
-    bands = Banded(horizon=1024, upper=1, bands=32).multiplier(1024)
-    thousand = SquareRoot(horizon=1024, upper=1).multiplier(1024)
+    bands = Banded(horizon=1024, upper=1, bands=32).multiplier
+    thousand = SquareRoot(horizon=1024, upper=1).multiplier
     return [
-        Row(what="sd of a million steps, buffered square root", value=root, unit="x sigma1"),
+        Row(what="sd of a million steps, buffered square root with gains", value=root, unit="x sigma1"),
         Row(what="  over the trace norm, which no factorization beats", value=root / lower, unit="x",
             promise="<= 1.1", holds=root <= 1.1 * lower),
         Row(what="sd of 1,024 steps over certified gamma_2", value=thousand / GAMMA2[1024][1], unit="x"),

@@ -13,13 +13,13 @@ k, and not k^2.  The answers are those of the inverse filter.  Proof: docs/theor
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from discreet.errors import require
-from discreet.structured.toeplitz import SPAN, last
+from discreet.structured.toeplitz import CHUNK, SPAN
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 WIDEST = 4096  # bands
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Banded:
     """The first `bands` diagonals of the square root, in integers.
 
@@ -41,9 +41,9 @@ class Banded:
 
     horizon: int
     upper: int
-    bands: int
     steps_per_unit: int = 1
     separation: int = 1
+    bands: int = field(kw_only=True)
 
     def __post_init__(self) -> None:
         whole = isinstance(self.bands, int) and not isinstance(self.bands, bool)
@@ -115,13 +115,23 @@ class Banded:
 
         return np.array(self.coefficients, dtype=np.int64)
 
+    def response(self) -> Response:
+        """The variances of all answers in turn."""
+        return Response(self)
+
     def spread(self, count: int) -> tuple[float, float]:
         """sum of r_k^2 and sum of |r_k| for the first `count` steps, where the answers are T x + R Z."""
-        return last(self, count)
+        return _last(self, count)
 
-    def multiplier(self, count: int) -> float:
-        """The standard deviation of the answer after `count` steps, when that of a release of one step is 1."""
-        return math.sqrt(self.square / (self.upper * self.steps_per_unit) ** 2 * self.spread(count)[0])
+    @property
+    def largest(self) -> tuple[float, float]:
+        """Those of the last answer."""
+        return self.spread(self.horizon)
+
+    @property
+    def multiplier(self) -> float:
+        """The largest standard deviation of an answer, when that of a release of one step is 1."""
+        return math.sqrt(self.square / (self.upper * self.steps_per_unit) ** 2 * self.largest[0])
 
     @property
     def drift(self) -> float:
@@ -132,3 +142,36 @@ class Banded:
     def heaviest(self) -> float:
         """The largest factor of one draw of noise in an answer."""
         return 1 / self.unit
+
+
+class Response:
+    """What one unit of noise does to all later answers, summed up as far as anybody asked."""
+
+    __slots__ = ("_absolutes", "_count", "_filter", "_public", "_squares")
+
+    def __init__(self, strategy: Banded) -> None:
+        self._filter = strategy
+        self._count, self._squares, self._absolutes = 0, 0.0, 0.0
+        self._public = strategy.start()[1]
+
+    def until(self, count: int) -> tuple[float, float]:
+        """sum of r_k^2 and sum of |r_k| for k < count; going back starts again."""
+        import numpy as np
+
+        if count < self._count:
+            self.__init__(self._filter)
+        while self._count < count:
+            size = min(CHUNK, count - self._count)
+            impulse = np.zeros(size, dtype=np.int64)
+            impulse[0] = self._count == 0
+            found = self._filter.decode(self._count, self._public, impulse, size)
+            self._squares += float(found @ found)
+            self._absolutes += float(abs(found).sum())
+            self._count += size
+        return self._squares, self._absolutes
+
+
+@lru_cache(maxsize=8)
+def _last(strategy: Banded, count: int) -> tuple[float, float]:
+    """The sums at one count, kept."""
+    return Response(strategy).until(count)

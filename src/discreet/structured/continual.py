@@ -28,11 +28,11 @@ from discreet.privacy.event import Event
 from discreet.privacy.guarantee import Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove, Neighbours, NullRow, Replace
 from discreet.release.noise import Noise, noise_for, variance
-from discreet.structured.banded import Banded
+from discreet.structured.banded import Banded, Response
 from discreet.structured.continual_state import State, read_once, write_new
 from discreet.structured.continual_tree import StreamTree, best_tree
 from discreet.structured.laplace_sums import laplace_tail
-from discreet.structured.toeplitz import LONGEST, Response, SquareRoot
+from discreet.structured.toeplitz import LONGEST, Covariance, SquareRoot
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,27 +101,27 @@ class ContinualCounter:
             budget, absolute=self.strategy.absolute, square=self.strategy.square, size=2 * horizon
         )
         self._secret, self._public = self.strategy.start()
-        self._response: Response | None = None
+        self._response: Covariance | Response | StreamTree | None = None
         self._rng, self._closed = rng, False
         self.steps, self.value = 0, 0.0
 
     def _strategy(self) -> Strategy:
-        given = {"horizon": self.horizon, "upper": self.upper}
-        given |= {"steps_per_unit": self.steps_per_unit, "separation": self.separation}
+        pure, bands = isinstance(self.budget, PureDP), self.bands
+        unit = self.horizon, self.upper, self.steps_per_unit, self.separation
         match self.mechanism:
             case "tree":
-                return best_tree(**given, pure=isinstance(self.budget, PureDP))
+                return best_tree(*unit, pure=pure)
             case "toeplitz":
-                return SquareRoot(**given)
+                return SquareRoot(*unit)
             case "banded":
-                return Banded(**given, bands=max(self.separation, BANDS) if self.bands is None else self.bands)
-        if isinstance(self.budget, PureDP) or self.horizon > LONGEST or self.upper >= 1 << 32:
-            return best_tree(**given, pure=isinstance(self.budget, PureDP))
-        root = SquareRoot(**given)
+                return Banded(*unit, bands=max(self.separation, BANDS) if bands is None else bands)
+        if pure or self.horizon > LONGEST or self.upper >= 1 << 32:
+            return best_tree(*unit, pure=pure)
+        root = SquareRoot(*unit)
         if self.steps_per_unit == 1 or self.separation == 1:
             return root
-        cut = Banded(**given, bands=min(self.separation, 8 * BANDS))
-        return min(root, cut, key=lambda one: one.multiplier(self.horizon))
+        cut = Banded(*unit, bands=min(self.separation, 8 * BANDS))
+        return min(root, cut, key=lambda one: one.multiplier)
 
     def add(self, step: int) -> float:
         """Count one more step and release the count so far."""
@@ -175,16 +175,11 @@ class ContinualCounter:
     def accuracy(self, beta: float = 0.05) -> float:
         """alpha such that, with probability 1 - beta, no count up to the horizon is off by more than alpha."""
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
-        square, absolute = self.strategy.spread(self.horizon)
-        if isinstance(self.strategy, StreamTree):
-            square = self.strategy.largest
-        return self._tail(square, absolute, beta / self.horizon)
+        return self._tail(*self.strategy.largest, beta / self.horizon)
 
     def _spread(self) -> tuple[float, float]:
-        if isinstance(self.strategy, StreamTree):
-            return self.strategy.spread(self.steps)
         if self._response is None:
-            self._response = Response(self.strategy)
+            self._response = self.strategy.response()
         return self._response.until(self.steps)
 
     def _tail(self, square: float, absolute: float, beta: float) -> float:

@@ -119,8 +119,14 @@ class StreamTree:
         """The variance of the answer after `count` steps in units of that of the noise; and nothing for roundings."""
         return sum(digit * v for digit, v in zip(self.digits(count), self.variances, strict=True)), 0.0
 
+    def response(self) -> StreamTree:
+        """The variances of all answers: known in closed form."""
+        return self
+
+    until = spread
+
     @property
-    def largest(self) -> float:
+    def largest(self) -> tuple[float, float]:
         """The largest variance of an answer, in units of the noise: digits as many nines as the horizon allows."""
         digits, v = self.digits(self.horizon), self.variances
         found = self.spread(self.horizon)[0]
@@ -128,7 +134,7 @@ class StreamTree:
             if digits[level]:  # one less here, and as many as there are below
                 kept = sum(digit * w for digit, w in zip(digits[level:], v[level:], strict=True)) - v[level]
                 found = max(found, kept + (self.branching - 1) * sum(v[:level]))
-        return found
+        return found, 0.0
 
     @property
     def drift(self) -> float:
@@ -150,7 +156,7 @@ def best_tree(horizon: int, upper: int, steps_per_unit: int, separation: int, *,
     """
 
     def largest(tree: StreamTree) -> float:
-        return tree.largest * (tree.absolute**2 if pure else tree.square)
+        return tree.largest[0] * (tree.absolute**2 if pure else tree.square)
 
     tries = range(2, max(3, min(horizon, WIDEST) + 1))
     made = (

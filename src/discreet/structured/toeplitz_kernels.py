@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numba
+import numpy as np
 
 COARSE = 10  # bits of a buffer that its decay does not look at
 
 
-def _compiled(signature: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def _compiled(signature: str) -> Callable[[Callable[..., float]], Callable[..., float]]:
     """Compiled machine code, kept on disk where a folder can be written."""
 
-    def compiled(function: Callable[..., int]) -> Callable[..., int]:
+    def compiled(function: Callable[..., float]) -> Callable[..., float]:
         try:
             return numba.njit(signature, nogil=True, cache=True)(function)
         except RuntimeError:  # no writable folder for the cache
@@ -39,8 +40,8 @@ def buffered(steps, unit, adds, slow, shifts, point, buffers, measured):  # noqa
     return 0
 
 
-@_compiled("int64(int64[::1], float64, float64[::1], float64[::1], float64[::1], float64[::1])")
-def unbuffered(measured, unit, weights, decays, state, values):  # noqa: ANN001, ANN201 - typed above
+@_compiled("int64(int64[::1], float64, float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])")
+def unbuffered(measured, unit, weights, decays, gains, state, values):  # noqa: ANN001, ANN201 - typed above
     """The inverse filter, then running sums: state is the buffers of the estimates and, last, the running sum."""
     size = weights.size
     for t in range(measured.size):
@@ -50,9 +51,35 @@ def unbuffered(measured, unit, weights, decays, state, values):  # noqa: ANN001,
         x = (measured[t] - known) / unit
         for j in range(size):
             state[j] = decays[j] * (state[j] + weights[j] * x)
-        state[size] += x
+        state[size] += x / gains[t]
         values[t] = state[size]
     return 0
+
+
+@_compiled("float64(float64, float64[::1], float64[::1], int64[::1], float64[:, ::1])")
+def covariance(unit, weights, decays, gains, state):  # noqa: ANN001, ANN201 - typed above
+    """The covariance of the state of `unbuffered` moves on, for noise of variance 1; returns the largest variance."""
+    size, largest = weights.size, 0.0
+    along = np.empty(size)
+    for t in range(gains.size):
+        total, cross = 1.0, 0.0  # the variance of the noise less what is known; its covariance with the running sum
+        for i in range(size):
+            along[i] = 0.0
+            for j in range(size):
+                along[i] += state[i, j]
+            total += along[i]
+            cross += state[i, size]
+        share = 1.0 / (gains[t] * unit)
+        state[size, size] += share * (share * total - 2.0 * cross)
+        for i in range(size):
+            taken = weights[i] / unit
+            state[i, size] = decays[i] * (state[i, size] - share * along[i] + taken * (share * total - cross))
+            for j in range(size):
+                other = weights[j] / unit
+                moved = state[i, j] - taken * along[j] - other * along[i] + taken * other * total
+                state[i, j] = decays[i] * decays[j] * moved
+        largest = max(largest, state[size, size])
+    return largest
 
 
 @_compiled("int64(int64[::1], int64[::1], int64[::1], int64[::1])")
