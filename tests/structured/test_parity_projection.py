@@ -18,6 +18,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.privacy.gaussian_profile import gaussian_vector_delta
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from discreet.privacy.neighbours import AddRemove, NullRow, Replace
+from discreet.queries.products import parities as workload_of_parities
 from discreet.structured.correlation import nearest_correlation
 from discreet.structured.parity_projection import ParityProjection
 from discreet.structured.parity_projection_lift import as_matrix, as_pairs, gram, nearest_moments, structure
@@ -234,13 +235,46 @@ def test_it_says_when_projection_cannot_help():
     assert "Projection gains for" in ParityProjection(d=100, budget=BUDGET).explain()
 
 
-@pytest.mark.parametrize(("d", "n"), [(5, 40), (6, 60)])
-def test_parities_of_four_are_entries_of_the_lifted_matrix(d, n):
+@pytest.mark.parametrize(("d", "n", "t"), [(5, 40, 3), (6, 60, 3), (5, 40, 4), (6, 60, 4), (6, 40, 5)])
+def test_parities_of_more_are_entries_of_the_lifted_matrix(d, n, t):
     rows = biased(d, n)
-    release = ParityProjection(d=d, n=n, t=4, budget=ALMOST_NONE)(rows)
+    release = ParityProjection(d=d, n=n, t=t, budget=ALMOST_NONE)(rows)
 
-    assert np.abs(release.answers - parities(rows, 4) / n).max() < 1e-3
-    assert release.answer(*range(1, 5)) == release.answers[list(combinations(range(d), 4)).index((1, 2, 3, 4))]
+    assert np.abs(release.answers - parities(rows, t) / n).max() < 1e-3
+    assert release.answer(*range(1, t)[::-1], 0) == release.answers[0]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("d", "n", "t"), [(8, 400, 3), (8, 400, 4)])
+def test_the_bound_for_more_attributes_holds(d, n, t):
+    projection = ParityProjection(d=d, n=n, t=t, budget=BUDGET)
+    errors = [rms(projection(biased(d, n, seed)).answers, parities(biased(d, n, seed), t) / n) for seed in range(5)]
+
+    assert max(errors) <= projection.rms(0.25) <= 6 * np.mean(errors)
+
+
+@pytest.mark.parametrize("relation", [AddRemove, Replace])
+def test_the_counts_are_a_release_of_the_workload_of_parities(relation):
+    rows = biased(6, 5000)
+    budget = ApproxDP(1.0, 1e-6, neighbours=relation)
+    answers = ParityProjection(d=6, n=5000, budget=budget)(rows)
+    release = answers.release()
+    true = release.workload.answer(Records(release.workload.domain, [(column > 0).astype(int) for column in rows.T]))
+
+    assert (true == parities(rows)).all()
+    assert np.abs(release.answers - true).max() <= release.accuracy(0.05)
+    assert release.privacy() == answers.privacy()
+    with pytest.raises(ParameterError, match="parities of 2 of 6 bits"):
+        answers.release(workload_of_parities(6, 3))
+
+
+def test_a_release_with_a_private_number_of_rows_bounds_its_error_from_what_was_measured():
+    rows = biased(20, 3000)
+    answers = ParityProjection(d=20, budget=BUDGET)(rows)
+    forecast = ParityProjection(d=20, n=3000, budget=ApproxDP(1.0, 1e-6, neighbours=AddRemove))
+
+    assert rms(answers.answers, parities(rows) / 3000) <= answers.rms(0.05)
+    assert answers.rms(0.05) == pytest.approx(forecast.rms(0.05), rel=0.1)
 
 
 def test_equal_parities_of_the_lifted_matrix_are_one_number():
@@ -301,7 +335,7 @@ def test_rows_that_are_no_signs_are_refused(rows):
 @pytest.mark.parametrize(
     "bad",
     [
-        {"d": 1}, {"d": 2.0}, {"d": True}, {"n": 0}, {"n": True}, {"n": 1.5}, {"t": 3}, {"t": 0}, {"t": 10},
+        {"d": 1}, {"d": 2.0}, {"d": True}, {"n": 0}, {"n": True}, {"n": 1.5}, {"t": 1}, {"t": 0}, {"t": 10},
         {"body": "cube"}, {"d": 30, "body": "exact"}, {"t": 4, "body": "grothendieck"}, {"budget": PureDP(0)},
         {"budget": ZCDP(0)}, {"n": None, "budget": PureDP(1, neighbours=Replace)}, {"d": 200, "t": 4},
     ],

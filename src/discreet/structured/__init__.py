@@ -17,8 +17,8 @@ from discreet.structured.node_privacy import NodeEdgeCount as NodeEdgeCount
 from discreet.structured.node_triangles import NodeTriangleCount as NodeTriangleCount
 from discreet.structured.noisy_local import NoisyLocal as NoisyLocal
 from discreet.structured.noisy_local import SensitivityBound as SensitivityBound
-from discreet.structured.parity_projection import ParityAnswers as ParityAnswers
 from discreet.structured.parity_projection import ParityProjection as ParityProjection
+from discreet.structured.parity_projection_answers import ParityAnswers as ParityAnswers
 from discreet.structured.parity_projection_boosted import boosted_parities as boosted_parities
 from discreet.structured.prefix_tree import PrefixTree as PrefixTree
 from discreet.structured.private_quantile import PrivateQuantile as PrivateQuantile

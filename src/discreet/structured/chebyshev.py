@@ -19,6 +19,7 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Literal
 
 from discreet.errors import DomainError, UnsupportedError, require
@@ -220,7 +221,7 @@ class ConjunctionSummary:
         """How many rows satisfy all literals, or any of them for `of="disjunction"`: {attribute: wanted value}."""
         made = self.mechanism
         fits = 1 <= len(literals) <= made.t and all(
-            isinstance(i, int) and not isinstance(i, bool) and 0 <= i < made.d for i in literals
+            isinstance(i, Integral) and not isinstance(i, bool) and 0 <= i < made.d for i in literals
         )
         require(fits, f"1 to {made.t} literals {{attribute below {made.d}: True or False}}", literals=dict(literals))
         require(of in ("conjunction", "disjunction"), "of conjunction or disjunction", of=of)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.errors import UnsupportedError, require
+from discreet.errors import require
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +31,9 @@ HALVINGS = 30  # of one step, by the rule of Armijo
 def nearest_correlation(target: Matrix, *, tolerance: float = 1e-8) -> Matrix:
     """The correlation matrix nearest to a symmetric matrix; the diagonal of the target is ignored.
 
+    `tolerance` is what the diagonal may be off by before it is made 1.  A target with entries of millions is pure
+    noise, and leaves fewer digits.
+
     >>> import numpy as np
     >>> nearest_correlation(np.array([[1.0, 3.0], [3.0, 1.0]])).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
@@ -43,12 +46,13 @@ def nearest_correlation(target: Matrix, *, tolerance: float = 1e-8) -> Matrix:
     given = (given + given.T) / 2
     np.fill_diagonal(given, 1.0)
     dual, values, vectors = _start(given)
+    goal = tolerance * max(1.0, float(values[-1])) + 1e-14 * len(given) * float(np.abs(given).max())  # and rounding
     for _ in range(STEPS):
         gradient = _diagonal(values, vectors) - 1
-        if float(np.abs(gradient).max()) <= tolerance * max(1.0, float(values[-1])):
-            return _correlation(values, vectors)
+        if float(np.abs(gradient).max()) <= goal:
+            break
         dual, values, vectors = _step(given, dual, values, vectors, gradient)
-    raise UnsupportedError(f"the nearest correlation matrix was not reached in {STEPS} steps; use a larger tolerance")
+    return _correlation(values, vectors)
 
 
 def positive_part(matrix: Matrix) -> Matrix:
@@ -98,7 +102,7 @@ def _correlation(values: Vector, vectors: Matrix) -> Matrix:
     import numpy as np
 
     kept = vectors[:, values > 0] * np.sqrt(values[values > 0])
-    kept /= np.linalg.norm(kept, axis=1, keepdims=True)
+    kept /= np.maximum(np.linalg.norm(kept, axis=1, keepdims=True), 1e-300)
     made = kept @ kept.T
     np.fill_diagonal(made, 1.0)
     return made

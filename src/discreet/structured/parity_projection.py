@@ -29,15 +29,13 @@ from discreet.release.noise import Noise, noise_for, relation_for, variance
 from discreet.structured.conjunction_rows import boolean_rows
 from discreet.structured.correlation import nearest_correlation
 from discreet.structured.grothendieck import nearest_inner_products
+from discreet.structured.parity_projection_answers import ParityAnswers
 from discreet.structured.parity_projection_bounds import Shape
 from discreet.structured.parity_projection_exact import LARGEST, nearest_in_polytope
-from discreet.structured.parity_projection_lift import as_matrix, as_pairs, gram, lifted, nearest_moments, structure
+from discreet.structured.parity_projection_lift import as_matrix, as_pairs, nearest_parities, structure, true_parities
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from discreet.structured.correlation import Matrix, Vector
+    from discreet.structured.correlation import Vector
 
 Body = Literal["elliptope", "grothendieck", "exact", "auto"]
 EXACT = 12  # "auto" takes the polytope itself up to so many attributes: a moment's work
@@ -45,7 +43,7 @@ EXACT = 12  # "auto" takes the polytope itself up to so many attributes: a momen
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ParityProjection:
-    """Release the parities of all sets of `t` attributes as fractions between -1 and 1; t is even.
+    """Release the parities of all sets of `t` attributes as fractions between -1 and 1.
 
     With a public `n` one row may be replaced.  Under a budget for AddRemove, or without `n`, the number of rows is
     private and is measured with a small share of the budget; a given `n` then serves forecasts only.
@@ -70,13 +68,13 @@ class ParityProjection:
     def __post_init__(self) -> None:
         _whole("d", self.d, least=2)
         _whole("t", self.t, least=2)
-        require(self.t % 2 == 0 and self.t <= self.d, "an even t <= d", t=self.t, d=self.d)
+        require(self.t <= self.d, "t <= d", t=self.t, d=self.d)
         known = self.body in ("elliptope", "grothendieck", "exact", "auto")
         require(known, "a body elliptope, grothendieck, exact or auto", body=self.body)
         require(self.body != "exact" or self.d <= LARGEST, f"d <= {LARGEST} for the exact body", d=self.d)
         if self.t > 2:
             require(self.body in ("elliptope", "auto"), "body elliptope or auto for t > 2", body=self.body)
-            structure(self.d, self.t)
+            structure(self.d + self.t % 2, self.t + self.t % 2)
         if swaps(self.neighbours):
             require(self.n is not None, "a public n where rows are replaced", n=self.n)
         self.noise  # noqa: B018 - refuse a bad budget now
@@ -120,7 +118,7 @@ class ParityProjection:
         if not self.multiplier and len(rows) != self.n:
             raise DomainError("the data does not have the n rows that were declared public")
         signs = rows.astype(np.int8) * np.int8(2) - np.int8(1)
-        true = _parities(signs, self.d, self.t)
+        true = true_parities(signs, self.t)
         if not self.multiplier:
             assert self.n is not None
             noisy, size = np.asarray(self.noise(true, rng=rng), dtype=np.float64), self.n
@@ -133,7 +131,7 @@ class ParityProjection:
     def _projected(self, noisy: Vector) -> Vector:
         """The nearest point of the body."""
         if self.t > 2:
-            return nearest_moments(noisy, d=self.d, t=self.t)
+            return nearest_parities(noisy, d=self.d, t=self.t)
         project = {
             "elliptope": nearest_correlation,
             "grothendieck": nearest_inner_products,
@@ -153,15 +151,22 @@ class ParityProjection:
         """A bound on the root mean squared error of the fractions, whatever the data, but with probability beta."""
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
         n, k, slack = self._forecast(), math.comb(self.d, self.t), math.log(4 / beta)
-        off = math.sqrt(2 * slack + 2 * math.log(2)) * self.sd / self.multiplier if self.multiplier else 0.0
-        if isinstance(self.noise, Laplace):  # Markov, twice
-            squares = 2 * k * variance(self.noise) / beta
-            off = math.sqrt(2 * variance(self.noise) / beta) / self.multiplier if self.multiplier else 0.0
+        off = self.rounding(beta)
+        if isinstance(self.noise, Laplace):
+            squares = 2 * k * variance(self.noise) / beta  # Markov
         else:
             shape = self._shape()
             squares = min(shape.raw(slack), shape.squares(n, slack))
-        least = n - off - 1 if self.multiplier else n
+        least = n - off
         return 2.0 if least <= 0 else min(2.0, math.sqrt(squares / k) / least + (n - least) / least)
+
+    def rounding(self, beta: float) -> float:
+        """What the measured number of rows is off by, but with a part of beta: 0 where it is public."""
+        if not self.multiplier:
+            return 0.0
+        if isinstance(self.noise, Laplace):
+            return 1 + self.sd * math.sqrt(2 / beta) / self.multiplier  # Chebyshev
+        return 1 + self.sd * math.sqrt(2 * math.log(8 / beta)) / self.multiplier
 
     @property
     def helps(self) -> bool:
@@ -177,11 +182,9 @@ class ParityProjection:
         spectrum of unrelated attributes, and is left as it is.  For t = 2 and replaced rows they are s sqrt d and
         2 s d^(3/2), where sigma = s d.
         """
-        width, k, half = self._shape().width, math.comb(self.d, self.t), self.t // 2
-        return (
-            self.sd * width / (2 * k),
-            self.sd * width * math.comb(self.t, half) / math.comb(self.d, half),
-        )
+        shape = self._shape()
+        reach = self.sd * shape.width
+        return reach / (2 * shape.parities), reach * shape.times / shape.products
 
     def explain(self) -> str:
         """What to expect, from public facts.
@@ -218,72 +221,9 @@ class ParityProjection:
         return self.n
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class ParityAnswers:
-    """Released parities as fractions, sets of attributes in lexicographic order: for t = 2 the pairs i < j by row."""
-
-    mechanism: ParityProjection
-    answers: npt.NDArray[np.float64]
-    n: int
-
-    @property
-    def counts(self) -> npt.NDArray[np.float64]:
-        """The sums over rows: n times the answers, where n is public or as measured."""
-        return self.answers * self.n
-
-    @property
-    def matrix(self) -> Matrix:
-        """The answers for pairs as a symmetric matrix with diagonal 1."""
-        require(self.mechanism.t == 2, "pairs of attributes (t = 2)", t=self.mechanism.t)
-        return as_matrix(self.answers, self.mechanism.d)
-
-    def answer(self, *attributes: int) -> float:
-        """The parity of one set of t attributes, by their numbers from 0."""
-        d, t = self.mechanism.d, self.mechanism.t
-        chosen = sorted(attributes)
-        fits = len(set(chosen)) == t and all(isinstance(i, int) and 0 <= i < d for i in chosen)
-        require(fits, f"{t} distinct attributes below {d}", attributes=attributes)
-        place, before = 0, -1
-        for position, attribute in enumerate(chosen):
-            left = t - position
-            place += math.comb(d - before - 1, left) - math.comb(d - attribute, left)
-            before = attribute
-        return float(self.answers[place])
-
-    def privacy(self) -> Guarantee:
-        """What was spent."""
-        return self.mechanism.privacy()
-
-    def accuracy(self, beta: float = 0.05) -> float:
-        """A bound on the largest error of all fractions, but with probability beta."""
-        return self.mechanism.accuracy(beta)
-
-    def rms(self, beta: float = 0.05) -> float:
-        """A bound on the root mean squared error of the fractions, but with probability beta."""
-        return self.mechanism.rms(beta)
-
-    def __len__(self) -> int:
-        return len(self.answers)
-
-    def __repr__(self) -> str:
-        return f"ParityAnswers(answers={len(self.answers)}, {self.privacy()!r})"
-
-
 def _odd(d: int, t: int, a: int) -> int:
     """How many sets of t attributes contain an odd number of the a that differ."""
     return sum(math.comb(a, u) * math.comb(d - a, t - u) for u in range(1, t + 1, 2))
-
-
-def _parities(signs: npt.NDArray[np.int8], d: int, t: int) -> npt.NDArray[np.int64]:
-    """The sums over rows of all products of t entries, exactly."""
-    import numpy as np
-
-    if t == 2:
-        return gram(signs)[np.triu_indices(d, 1)]
-    entries, parities, measured = structure(d, t)
-    found = np.zeros(parities, dtype=np.int64)
-    found[entries.ravel()] = gram(lifted(signs, t)).ravel()
-    return found[:measured]
 
 
 def _whole(name: str, value: int, *, least: int) -> None:

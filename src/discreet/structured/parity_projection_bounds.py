@@ -8,7 +8,8 @@ The projection has ||error||^2 <= <w, projected - y>, and so, with probability 1
     elliptope     s d (sqrt d + sqrt b)                  s^2 = sigma^2 + 4, and b is raised by k ln(theta)
     Grothendieck  the same with b + ln 2
     exact         sigma sqrt(2 k ((d - 1) ln 2 + b)), or that of the elliptope
-    lifted        sigma D sqrt(2 v (ln D + b))           D = C(d, t/2), v = C(d - t/2, t/2) / C(t, t/2)^2
+    lifted        sigma D sqrt(2 v (ln D + b))           D = C(d, t/2), v = C(d - t/2, t/2) / C(t, t/2)^2,
+                                                         with d + 1 and t + 1 for d and t where t is odd
 
 Also ||error|| <= ||w||, and ||w||^2 <= sigma^2 (k + 2 sqrt(b k) + 2 b).  theta, which is 1 up to 1e-23 for sigma >= 3,
 is what integer noise adds to real noise.  Proof: docs/theory/parity_projection.md.
@@ -38,16 +39,34 @@ class Shape:
     def width(self) -> float:
         """The mean of `reach` over the noise, divided by sigma: d^(3/2) for the elliptope."""
         if self.t > 2:
-            products, spread = self._lifted()
-            return products * math.sqrt(2 * spread * math.log(max(2, products)))
+            return self.products * math.sqrt(2 * self._spread * math.log(max(2, self.products)))
         return self.d**1.5
+
+    @property
+    def half(self) -> int:
+        """How many attributes a product has: t/2, rounded up."""
+        return (self.t + 1) // 2
+
+    @property
+    def products(self) -> int:
+        """D: the rows of the lifted matrix."""
+        return math.comb(self.d + self.t % 2, self.half)
+
+    @property
+    def times(self) -> int:
+        """How often the lifted matrix holds each parity."""
+        return math.comb(2 * self.half, self.half)
+
+    @property
+    def _spread(self) -> float:
+        """v."""
+        return math.comb(self.d + self.t % 2 - self.half, self.half) / self.times**2
 
     def reach(self, slack: float) -> float:
         """A bound on max over the body of <w, z> for one row, but with probability e^-slack."""
         k = self.parities
         if self.t > 2:
-            products, spread = self._lifted()
-            return self.sigma * products * math.sqrt(2 * spread * (math.log(products) + slack))
+            return self.sigma * self.products * math.sqrt(2 * self._spread * (math.log(self.products) + slack))
         extra = k * _log_theta(self.sigma) + (math.log(2) if self.body == "grothendieck" else 0)
         relaxed = math.sqrt(self.sigma**2 + 4) * self.d * (math.sqrt(self.d) + math.sqrt(slack + extra))
         if self.body != "exact":
@@ -62,10 +81,6 @@ class Shape:
         """||w||^2, but with probability e^-slack (Hsu, Kakade, Zhang 2012)."""
         k = self.parities
         return self.sigma**2 * (k + 2 * math.sqrt(slack * k) + 2 * slack)
-
-    def _lifted(self) -> tuple[int, float]:
-        half = self.t // 2
-        return math.comb(self.d, half), math.comb(self.d - half, half) / math.comb(self.t, half) ** 2
 
 
 def _log_theta(sigma: float) -> float:

@@ -3,7 +3,8 @@
 Theorem.  Let t be even, let w list the D = C(d, t/2) products v_S of t/2 entries of a sign vector v, and let
 M = w w^T.  Then M_ST = v_U for the symmetric difference U of S and T, so M is positive semidefinite with diagonal 1,
 has equal entries where the differences are equal, and holds every product of t entries C(t, t/2) times.  These
-are linear and convex conditions, kept by averages over rows.  For t = 2 they define the elliptope.
+are linear and convex conditions, kept by averages over rows.  For t = 2 they define the elliptope.  For odd t a
+constant attribute is put in front, and the parities of t + 1 that contain it are those of t.
 Proof: docs/theory/parity_projection.md.
 
 The nearest such matrix, measured on the products of exactly t entries, is found by alternating a projection on the
@@ -114,6 +115,32 @@ def nearest_moments(noisy: Vector, *, d: int, t: int, weights: Vector | None = N
             factor = 2.0 if apart > moved else 0.5
             weight, off = weight * factor, off / factor
     return np.clip(values[:measured], -1.0, 1.0)
+
+
+def true_parities(signs: npt.NDArray[np.int8], t: int) -> npt.NDArray[np.int64]:
+    """The sums over rows of all products of t entries, exactly, sets in lexicographic order."""
+    import numpy as np
+
+    d = signs.shape[1]
+    if t == 2:
+        return gram(signs)[np.triu_indices(d, 1)]
+    if t % 2:
+        signs = np.concatenate([np.ones((len(signs), 1), dtype=np.int8), signs], axis=1)
+    entries, parities, _ = structure(d + t % 2, t + t % 2)
+    found = np.zeros(parities, dtype=np.int64)
+    found[entries.ravel()] = gram(lifted(signs, t + t % 2)).ravel()
+    return found[: math.comb(d, t)]
+
+
+def nearest_parities(noisy: Vector, *, d: int, t: int) -> Vector:
+    """The nearest parities of size t that a moment matrix has, even or odd t."""
+    import numpy as np
+
+    if t % 2 == 0:
+        return nearest_moments(noisy, d=d, t=t)
+    padded, weights = np.zeros(math.comb(d + 1, t + 1)), np.zeros(math.comb(d + 1, t + 1))
+    padded[: len(noisy)], weights[: len(noisy)] = noisy, 1.0  # the sets with the constant come first
+    return nearest_moments(padded, d=d + 1, t=t + 1, weights=weights)[: len(noisy)]
 
 
 def as_pairs(matrix: Matrix) -> Vector:
