@@ -20,6 +20,7 @@ from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.privacy.number import exact
 from discreet.queries import Dense, counts, marginals, thresholds
 from discreet.release import IndependentNoise, Release
+from discreet.structured import PrefixTree
 from tests.curator.test_curator import Watched
 
 SMALL = Domain({"ward": Categorical(["cardiology", "oncology", "surgery"]), "readmitted": Boolean()})
@@ -285,6 +286,14 @@ def test_a_mechanism_is_found_by_its_name(rows, visits, ledger):
     assert spends(ledger) == 1
     with pytest.raises(ParameterError, match="need a mechanism among auto"):
         curator.release(W, table="visits", epsilon=1, mechanism="Magic")
+
+
+def test_prefixes_are_released_with_quantiles_left_out(curator):
+    ages = thresholds(curator.tables["visits"].domain.project(["age"]))
+    release = curator.release(ages, table="visits", epsilon=1, mechanism=PrefixTree)
+
+    assert isinstance(release, Release)
+    assert abs(release.answers[-1] - 10_000) <= release.accuracy(1e-6)
 
 
 def test_an_explanation_reads_and_spends_nothing(visits, ledger):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from discreet.curator.batch import batch, lanes
 from discreet.curator.plan import spending_of
@@ -16,15 +16,34 @@ from discreet.errors import DiscreetError, DomainError, ParameterError, Unsuppor
 from discreet.hazmat.entropy import RandomSource
 from discreet.privacy.guarantee import Guarantee, PureDP
 from discreet.queries.workload import Workload
+from discreet.release.errors import Errors
 from discreet.release.online import PrivateMultiplicativeWeights
 from discreet.release.release import Release
 from discreet.release.stored import from_bytes, to_bytes
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from discreet.curator.batch import Choice
     from discreet.curator.curator import Curator
 
 Made = TypeVar("Made")
+
+
+class SimilarRelease(Protocol):
+    """What is like a release and has more to it, such as quantiles."""
+
+    @property
+    def workload(self) -> Workload: ...
+
+    @property
+    def answers(self) -> npt.NDArray[np.float64]: ...
+
+    @property
+    def errors(self) -> Errors: ...
+
+    def privacy(self) -> Guarantee: ...
 
 
 def run(
@@ -57,7 +76,7 @@ def run(
         if stored is not None:
             return replace(from_bytes(stored), receipt=receipt)
         assert ready is not None
-        made = guarded(lambda: reading.through(lambda data: ready(data, rng=curator._rng)))
+        made = guarded(lambda: reading.through(lambda data: _plain(ready(data, rng=curator._rng))))
         release = replace(made, guarantee=step.promise, receipt=receipt)
         curator.ledger.store(receipt, to_bytes(release))
     return release
@@ -100,6 +119,13 @@ def guarded(work: Callable[[], Made]) -> Made:
     except Exception as error:
         mark = logged("release", error)
     raise DiscreetError(f"the run failed; see the operator log, reference {mark}")
+
+
+def _plain(made: Release | SimilarRelease) -> Release:
+    """Answers, promise and errors of whatever a mechanism returned."""
+    if isinstance(made, Release):
+        return made
+    return Release(workload=made.workload, answers=made.answers, guarantee=made.privacy(), errors=made.errors)
 
 
 def _fits(reading: Reading, mechanism: object) -> None:

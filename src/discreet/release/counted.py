@@ -8,17 +8,21 @@ from discreet.data.domain import Domain
 from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.data.histogram import Histogram
 from discreet.data.records import Records
+from discreet.queries.workload import same_domain
 
 if TYPE_CHECKING:
     from discreet.queries.workload import Countable
 
 
 def counted(data: object, domain: Domain) -> Countable:
-    """The data as something that can be counted; frames are read by the declaration.
+    """The data as something that can be counted; frames are read by the declaration, another domain is refused.
 
     >>> import pandas as pd
     >>> from discreet.data.columns import Boolean
     >>> counted(pd.DataFrame({"icu": [True, False]}), Domain({"icu": Boolean()}))
     Records(columns=1)
     """
-    return data if isinstance(data, Histogram | Records | TablesOfCounts) else Records.from_frame(data, domain)
+    if not isinstance(data, Histogram | Records | TablesOfCounts):
+        return Records.from_frame(data, domain)
+    same_domain(domain, data.domain)
+    return data
