@@ -188,6 +188,25 @@ def test_zeros_on_measured_columns_are_kept_apart_from_the_fit():
         estimate(domain, measurements, zeros={("a", "b"): np.ones((3, 3), bool)})
 
 
+def test_tables_that_contradict_the_zeros_are_fitted_at_a_higher_temperature():
+    """Rows that cannot be, counted to within five: the log-factors would be in the thousands."""
+    domain, rows = small_domain(4, 4, 4, 4), 400_000
+    rng = np.random.default_rng(13)
+    true = rows * rng.dirichlet(np.ones(domain.size)).reshape(4, 4, 4, 4)
+    sets = [("a", "b", "c", "d"), ("a",), ("d",), ("a", "b", "d"), ("b", "c")]
+    measurements = [
+        Measurement(columns, dense_marginal(domain, true, columns), sd)
+        for columns, sd in zip(sets, (5, 31, 32, 55, 40), strict=True)
+    ]
+    zeros = {("a", "c"): rng.random((4, 4)) < 0.3}
+    fitted = estimate(domain, measurements, zeros=zeros)
+    stuck = estimate(domain, measurements, zeros=zeros, temperature=rows / 5 / 32)
+
+    assert fitted.gap <= 1e-3 * (fitted.loss + 4**4 + 4**3 + 4**2 + 8)
+    assert fitted.loss <= stuck.loss
+    assert stuck.gap > fitted.gap
+
+
 def binned(domain, bins):
     """The matrix that puts the cells of a table of columns a and b into bins."""
     a, b = (

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from discreet.data.domain import Domain
 from discreet.data.records import LARGEST, countable
 from discreet.errors import ParameterError, require
-from discreet.release.models.estimate_descent import descend
+from discreet.release.models.estimate_descent import Point, descend
 from discreet.release.models.estimate_problem import Key, Measured, Problem
 from discreet.release.models.factor import Factor
 from discreet.release.models.graphical import GraphicalModel, fits, log_factor
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     Table = npt.NDArray[np.float64]
 
 
+HOTTER = 3  # times that a temperature is raised at most, tenfold each
 WARMTH = 0.2  # the usual temperature, times the median standard deviation over N
 
 
@@ -99,8 +100,9 @@ def estimate(
     when gap <= tolerance * (loss + number of measured cells), or after `iterations`.
 
     A log-factor of size x leaves a residual of x * temperature * sd / N standard deviations.  By default the
-    temperature is N / 5 over the median sd, so that this is x / 5: below the noise.  For a closer fit take more
-    steps, which cost less than a low temperature.
+    temperature is N / 5 over the median sd, so that this is x / 5: below the noise; where the tables contradict each
+    other or the zeros by far more than their noise, so that the descent does not end, it is raised.  For a closer
+    fit take more steps, which cost less than a low temperature.
 
     >>> from discreet.data.columns import Boolean
     >>> domain = Domain({"icu": Boolean(), "smokes": Boolean()})
@@ -127,18 +129,39 @@ def estimate(
     finite = all(not isinstance(x, bool) and 0 < x < math.inf for x in (warmth, tolerance))
     require(finite, "a finite temperature and tolerance > 0", temperature=temperature, tolerance=tolerance)
     problem = Problem(kept, merged, base, rows=float(rows), temperature=warmth)
-    at, loss, gap, values = problem.begin(None if start is None else start.tables), 0.0, 0.0, [0.0]
-    for _ in range(steps):
-        last, values = descend(
-            problem.evaluate,
-            at,
-            done=lambda point: problem.gap(point) <= tolerance * (problem.loss(point) + problem.cells),
-            iterations=iterations,
-        )
-        at, loss, gap = last.at, problem.loss(last), problem.gap(last)
-        problem.centre = at
-    model = GraphicalModel(kept, problem.factors(at), total=float(rows), limit=limit)
-    return Estimate(model, loss, gap, tuple(values), problem.tables(at))
+    fit = _stepped(problem, problem.begin(None if start is None else start.tables), steps, tolerance, iterations)
+    for _ in range(HOTTER if temperature is None else 0):
+        if fit.arrived:
+            break
+        problem.heat(10 * problem.temperature)
+        more = _stepped(problem, problem.begin(None), max(steps, 10), tolerance, max(1, iterations // 10))
+        fit = more if more.loss < fit.loss else fit
+    model = GraphicalModel(kept, problem.factors(fit.at), total=float(rows), limit=limit)
+    return Estimate(model, fit.loss, fit.gap, fit.values, problem.tables(fit.at))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fit:
+    """Where the steps have led, and whether the last of them came to its end."""
+
+    at: Table
+    loss: float
+    gap: float
+    values: tuple[float, ...]
+    arrived: bool
+
+
+def _stepped(problem: Problem, at: Table, steps: int, tolerance: float, iterations: int) -> _Fit:
+    """Some steps, each from the distribution of the last."""
+
+    def done(point: Point) -> bool:
+        return problem.gap(point) <= tolerance * (problem.loss(point) + problem.cells)
+
+    last, values = descend(problem.evaluate, at, done=done, iterations=iterations)
+    for _ in range(steps - 1):
+        problem.centre = last.at
+        last, values = descend(problem.evaluate, last.at, done=done, iterations=iterations)
+    return _Fit(last.at, problem.loss(last), problem.gap(last), tuple(values), done(last))
 
 
 def _merged(domain: Domain, measurements: Sequence[Measurement]) -> dict[Key, Measured]:

@@ -82,7 +82,13 @@ class Problem:
             table = Factor(columns, one.table).ordered(layout.columns) if whole else one.table
             self.target[part] = table.reshape(-1) / rows
             self.unit[part] = one.variance / rows**2
-        self.ridge = temperature * self.unit
+        self.heat(temperature)
+
+    def heat(self, temperature: float) -> None:
+        """Set the temperature, and begin again at the uniform distribution."""
+        import numpy as np
+
+        self.temperature, self.ridge = temperature, temperature * self.unit
         self.centre = np.zeros(self.cells)
 
     def evaluate(self, at: Table) -> Point:
