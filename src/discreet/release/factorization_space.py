@@ -155,7 +155,7 @@ def spaces_of(workload: Workload, neighbours: type[Neighbours], *, n: int | None
     if queries * cells > WRITTEN or min(queries, cells) > LARGEST:
         raise UnsupportedError(
             f"a workload of {queries} x {cells} is too large to be factored as a matrix: it needs at most {WRITTEN}"
-            f" entries and at most {LARGEST} queries or cells"
+            f" entries and at most {LARGEST} queries or cells; structured.MarginalRelease takes any marginals"
         )
     matrix = workload.matrix()
     moved = matrix - matrix[:, -1:] if swapped else matrix

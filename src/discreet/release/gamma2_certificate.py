@@ -44,5 +44,5 @@ def trace_of_root(matrix: Reals, values: Reals, vectors: Reals, *, error: float)
     wrong = (wrong + sums * float(np.linalg.norm(matrix)) + error) * (1 + 1e-9)
     if not eta < 1 or not math.isfinite(wrong):
         return 0.0
-    roots = np.sqrt(np.maximum(0.0, (1 - eta) * kept - wrong))
+    roots = np.sqrt(np.maximum(0.0, (1 - eta - 8 * UNIT) * kept - wrong))
     return max(0.0, math.fsum(roots.tolist()) * (1 - 4 * UNIT))

@@ -196,8 +196,13 @@ class _Step:
 
         gram = self._columns.gram(self.weights[1])
         wrong = float(np.linalg.norm(gram - factor @ factor.T)) + sums * float(np.linalg.norm(factor)) ** 2
-        inverse = solve_triangular(factor, np.eye(len(factor)), lower=True)
-        return (wrong + self._columns.drift(gram)) * float(np.linalg.norm(inverse)) ** 2 * (1 + 1e-6)
+        one = np.eye(len(factor))
+        inverse = solve_triangular(factor, one, lower=True)
+        length = float(np.linalg.norm(inverse))
+        off = float(np.linalg.norm(factor @ inverse - one)) + sums * float(np.linalg.norm(factor)) * length
+        if off >= 0.5:  # nothing is known of the inverse
+            return 1.0
+        return (wrong + self._columns.drift(gram)) * (length / (1 - off)) ** 2 * (1 + 1e-6)
 
 
 def _root(gram: Reals) -> Reals:
