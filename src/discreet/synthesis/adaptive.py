@@ -103,7 +103,8 @@ class Adaptive:
             fitting = self._fitting(pool, progress)
             if not fitting:
                 break
-            table = self._choose(fitting, data, progress.fitted.model, rng)
+            assert self.schedule.choice is not None
+            table = fitting[self.schedule.choice(self.scores(fitting, data, progress.fitted.model), rng=rng)]
             progress.measurements.append(self._measure(table, data, rng))
             progress.chosen.append(table.columns)
             progress.rounds += 1
@@ -123,20 +124,20 @@ class Adaptive:
         }
         return [table for table in pool if fits[table.columns]]
 
-    def _choose(self, pool: list[Table], data: Countable, model: GraphicalModel, rng: RandomSource | None) -> Table:
+    def scores(self, pool: list[Table], data: Countable, model: GraphicalModel) -> list[int]:
+        """How much each table is off, weighted, less the noise that measuring it would add."""
         import numpy as np
 
-        assert self.schedule.choice is not None
         sd = self.schedule.sd
-        scores = []
+        made = []
         for columns, group in itertools.groupby(pool, key=lambda table: table.columns):
             guess = np.rint(model.marginal(columns)).astype(np.int64)
             off = np.asarray(data.marginal(columns), dtype=np.int64) - guess
             weight = self.weights[columns]
             for table in group:
                 wrong = int(np.abs(table.of(off)).sum())
-                scores.append(weight * wrong - round(weight * sd * NOISE * table.cells))
-        return pool[self.schedule.choice(scores, rng=rng)]
+                made.append(weight * wrong - round(weight * sd * NOISE * table.cells))
+        return made
 
     def _measure(self, table: Table, data: Countable, rng: RandomSource | None) -> Measurement:
         import numpy as np

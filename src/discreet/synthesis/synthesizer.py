@@ -111,7 +111,7 @@ class Synthesizer:
         """How the budget is spread: fixed before any row is read."""
         weights = self.weights
         columns = len(self.encoding.coarse)
-        usual = columns - 1 if self.method == "tree" else 3 * columns
+        usual = columns - 1 if self.method == "tree" else 4 * columns
         rounds = (usual if self.rounds is None else self.rounds) if weights else 0
         moved = self.rows_per_unit * (2 if swaps(self.neighbours) else 1)
         reach = self.rows_per_unit**2 * (2 if swaps(self.neighbours) else 1)
