@@ -25,7 +25,7 @@ from discreet.queries.products import parities
 from discreet.structured import residual_plan
 from discreet.structured.marginal_release import MarginalRelease
 from discreet.structured.residual import inverse_norms, residuals_of
-from discreet.structured.residual_plan import Plan, plan, replaced
+from discreet.structured.residual_plan import plan, replaced
 from tests.scale import counts
 from tests.structured.test_residual import helmert, mixed
 
@@ -422,12 +422,6 @@ def test_a_budget_too_small_for_the_lattice_is_refused_before_anything_is_drawn(
 
     with pytest.raises(UnsupportedError, match="too small to measure"):
         release(Records.random(WORKLOADS[0].domain, 10, seed=1), rng=NoDraw())
-
-
-def test_the_plan_of_a_hand_made_noise_is_a_value():
-    made = Plan(np.array([1.0]), 1.0, 1.0)
-
-    assert (made.lower, made.upper) == (1.0, 1.0)
 
 
 def test_a_frame_of_patients_is_released():
