@@ -111,4 +111,4 @@ def _conjunctions() -> list[Row]:
 
 
 if __name__ == "__main__":
-    sys.exit(0 if publish(__name__ if __name__ != "__main__" else "parities", measure()) else 1)
+    sys.exit(0 if publish("parities", measure()) else 1)

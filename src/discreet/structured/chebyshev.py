@@ -163,6 +163,7 @@ class ChebyshevConjunctions:
         """The standard deviation of the noise in an answer for so many literals; the largest of all if not said."""
         if literals is None:
             return max(self.sd(r) for r in range(1, self.t + 1))
+        require(1 <= literals <= self.t, f"1 to {self.t} literals", literals=literals)
         return spread(worse(self.rules()[literals - 1]), literals, self.sds)
 
     def privacy(self) -> Guarantee:

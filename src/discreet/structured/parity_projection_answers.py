@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 from discreet.errors import require
@@ -45,7 +46,7 @@ class ParityAnswers:
         """The parity of one set of t attributes, by their numbers from 0."""
         d, t = self.mechanism.d, self.mechanism.t
         chosen = sorted(attributes)
-        fits = len(set(chosen)) == t and all(isinstance(i, int) and 0 <= i < d for i in chosen)
+        fits = len(set(chosen)) == t and all(isinstance(i, Integral) and 0 <= i < d for i in chosen)
         require(fits, f"{t} distinct attributes below {d}", attributes=attributes)
         place, before = 0, -1
         for position, attribute in enumerate(chosen):
