@@ -35,6 +35,7 @@ def test_the_square_root_and_gamma_2_at_a_thousand_values():
     table = interval_table(10, 1.0, 1e-6)
 
     assert table["Gaussian: square root"].value == pytest.approx(13.83, rel=1e-3)
+    assert table["Gaussian: square root with gains"].value < 1.05 * table["Gaussian: gamma_2, at most"].value
     assert table["Gaussian: gamma_2, at least"].value <= 12.53 <= table["Gaussian: gamma_2, at most"].value + 0.05
 
 

@@ -21,7 +21,7 @@ from discreet.privacy.number import exact
 from discreet.queries.ordered import ranges, thresholds
 from discreet.release.noise import variance
 from discreet.structured.prefix_levels import Levels, best_levels, radices
-from discreet.structured.prefix_root import UNIT, SteppedRoot
+from discreet.structured.prefix_root import SteppedRoot
 from discreet.structured.prefix_tree import PrefixTree
 from tests.scale import counts
 
@@ -142,10 +142,11 @@ def test_radices_cover_all_cells(size):
         assert max(found) - min(found) <= 1
 
 
+@pytest.mark.parametrize("gain", [True, False])
 @pytest.mark.parametrize("size", [1, 2, 7, 13, 200])
-def test_the_square_root_moves_as_charged_and_no_more(size):
+def test_the_square_root_moves_as_charged_and_no_more(size, gain):
     """The influence of every cell, and of every pair of cells where rows are replaced, by enumeration."""
-    root = SteppedRoot(size)
+    root = SteppedRoot(size, gain=gain)
     columns = np.stack([root.measure(cell) for cell in np.eye(size, dtype=np.int64)]).astype(object)
 
     assert max(int((abs(column)).sum()) for column in columns) == root.absolute
@@ -169,12 +170,20 @@ def test_the_square_root_without_noise_gives_the_prefixes(size):
 def test_steps_cost_a_thousandth(size):
     exact_sum = 1 + float(np.exp(2 * np.cumsum(np.log1p(-0.5 / np.arange(1, size)))).sum())
 
-    assert exact_sum <= SteppedRoot(size).multiplier * (1 + 1e-9)
-    assert SteppedRoot(size).multiplier <= 1.001 * exact_sum
+    assert exact_sum <= SteppedRoot(size, gain=False).multiplier * (1 + 1e-9)
+    assert SteppedRoot(size, gain=False).multiplier <= 1.001 * exact_sum
 
 
-def test_the_square_root_knows_the_variance_of_ranges():
-    root = SteppedRoot(40)
+@pytest.mark.parametrize(("size", "gamma2"), [(2, 1.154701), (8, 1.510484), (64, 2.11138), (1024, 2.9621)])
+def test_gains_bring_prefixes_within_a_twentieth_of_gamma_2(size, gamma2):
+    assert gamma2 <= SteppedRoot(size).multiplier * (1 + 1e-6)
+    assert SteppedRoot(size).multiplier <= 1.055 * gamma2
+    assert size == 2 or SteppedRoot(size, gain=False).multiplier > 1.1 * gamma2
+
+
+@pytest.mark.parametrize("gain", [True, False])
+def test_the_square_root_knows_the_variance_of_ranges(gain):
+    root = SteppedRoot(40, gain=gain)
     inverse = np.linalg.inv(np.stack([root.measure(cell) for cell in np.eye(40, dtype=np.int64)]).T.astype(float))
     found = inverse @ inverse.T
     for low, high in [(0, 40), (0, 1), (3, 17), (39, 40)]:
@@ -367,7 +376,7 @@ def test_the_release_says_what_it_cost_and_how_wrong_it_is():
     assert release.errors.each(0.05).max() < release.accuracy(0.05)
     sigma1 = math.sqrt(variance(mechanism.noise) / SteppedRoot(50).square)
     assert math.sqrt(mechanism.variances().max()) == pytest.approx(sigma1 * SteppedRoot(50).multiplier)
-    assert UNIT * sigma1 == pytest.approx(4.2247 * UNIT, rel=1e-3)
+    assert sigma1 == pytest.approx(4.2247, rel=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from discreet.privacy.number import Number, exact
 from discreet.release.gamma2_closed import thresholds_bound
 from discreet.structured.prefix_levels import best_levels
 from discreet.structured.quantile_grid import GridQuantile
+from discreet.structured.toeplitz import SquareRoot
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,6 +99,14 @@ def _pure(d: int, epsilon: Number) -> list[Entry]:
     ]
 
 
+def _with_gains(d: int, sigma1: float) -> list[Entry]:
+    """The square root with equal columns, up to a million values: its variances take a step each."""
+    if d > 20:
+        return []
+    value = SquareRoot(horizon=1 << d, upper=1).multiplier * sigma1
+    return [_exact("Gaussian: square root with gains", "sd, exact", value, "streams; PrefixTree up to 2^11 values")]
+
+
 def _median(d: int, epsilon: Number) -> list[Entry]:
     """One median and nothing else: the rank error of the exponential mechanism, with probability 0.95."""
     rank = 2 / float(exact(epsilon)) * (d * math.log(2) + math.log(20))
@@ -117,7 +126,8 @@ def _approximate(d: int, epsilon: Number, delta: Number, n: int | None) -> list[
     shape = None if n is None else n * min(1.0, (2 ** _log_star(d) * log / (rate * n)) ** 0.4)
     return [
         _exact("Gaussian: binary tree", "sd sqrt(d (d + 1)) sigma1", math.sqrt(d * (d + 1)) * sigma1, "not consistent"),
-        _exact("Gaussian: square root", "sd sigma1 sum f_k^2", root_squares(1 << d) * sigma1, "PrefixTree and streams"),
+        _exact("Gaussian: square root", "sd sigma1 sum f_k^2", root_squares(1 << d) * sigma1, "PrefixTree beyond 2^11 values"),
+        *_with_gains(d, sigma1),
         _exact("Gaussian: gamma_2, at least", "sd sigma1 gamma_2(T)", low * sigma1, "no factorization is better"),
         _exact("Gaussian: gamma_2, at most", "sd sigma1 gamma_2(T)", high * sigma1, "release.Factorization"),
         _shape("approximate: log* of the notes", "n (2^(log* d) log(1/delta) / (epsilon n))^(2/5)", shape,

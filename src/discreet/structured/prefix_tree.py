@@ -198,7 +198,7 @@ class PrefixTree:
 
     @property
     def _heaviest(self) -> float:
-        return 1 / self.plan.runs[0][1] if isinstance(self.plan, SteppedRoot) else 1.0
+        return 1 / (self.plan.unit * int(self.plan.gains[0])) if isinstance(self.plan, SteppedRoot) else 1.0
 
     def range_error(self, low: int, high: int, beta: float) -> float:
         """alpha such that the count of the cells low .. high - 1 is off by more with probability at most beta."""
