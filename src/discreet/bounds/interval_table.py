@@ -104,7 +104,7 @@ def _with_gains(d: int, sigma1: float) -> list[Entry]:
     if d > 20:
         return []
     value = SquareRoot(horizon=1 << d, upper=1).multiplier * sigma1
-    return [_exact("Gaussian: square root with gains", "sd, exact", value, "streams; PrefixTree up to 2^11 values")]
+    return [_exact("Gaussian: square root with gains", "sd, exact", value, "streams; PrefixTree to 2^11")]
 
 
 def _median(d: int, epsilon: Number) -> list[Entry]:
@@ -122,14 +122,16 @@ def _median(d: int, epsilon: Number) -> list[Entry]:
 def _approximate(d: int, epsilon: Number, delta: Number, n: int | None) -> list[Entry]:
     sigma1 = analytic_sigma(epsilon=epsilon, delta=delta, sensitivity=1)
     low, high = gamma2_prefix(1 << d)
+    gained = _with_gains(d, sigma1)
+    high = min([high, *(entry.value / sigma1 for entry in gained if entry.value)])
     rate, log = float(exact(epsilon)), -math.log(float(exact(delta)))
     shape = None if n is None else n * min(1.0, (2 ** _log_star(d) * log / (rate * n)) ** 0.4)
     return [
         _exact("Gaussian: binary tree", "sd sqrt(d (d + 1)) sigma1", math.sqrt(d * (d + 1)) * sigma1, "not consistent"),
-        _exact("Gaussian: square root", "sd sigma1 sum f_k^2", root_squares(1 << d) * sigma1, "PrefixTree beyond 2^11 values"),
-        *_with_gains(d, sigma1),
+        _exact("Gaussian: square root", "sd sigma1 sum f_k^2", root_squares(1 << d) * sigma1, "PrefixTree from 2^12 on"),
+        *gained,
         _exact("Gaussian: gamma_2, at least", "sd sigma1 gamma_2(T)", low * sigma1, "no factorization is better"),
-        _exact("Gaussian: gamma_2, at most", "sd sigma1 gamma_2(T)", high * sigma1, "release.Factorization"),
+        _exact("Gaussian: gamma_2, at most", "sd sigma1 gamma_2(T)", high * sigma1, "Factorization, or the above"),
         _shape("approximate: log* of the notes", "n (2^(log* d) log(1/delta) / (epsilon n))^(2/5)", shape,
                "Beimel, Nissim, Stemmer 2013; loses to all of the above"),
         _shape("approximate: state of the art", "log*(2^d) log(1/delta) / epsilon", _log_star(2.0**d) * log / rate,
