@@ -22,6 +22,7 @@ from discreet.queries.products import parities as workload_of_parities
 from discreet.structured.correlation import nearest_correlation
 from discreet.structured.parity_projection import ParityProjection
 from discreet.structured.parity_projection_lift import as_matrix, as_pairs, gram, nearest_moments, structure
+from discreet.structured.parity_projection_release import ProjectedParities
 from tests.scale import counts
 
 BUDGET = ApproxDP(1.0, 1e-6)
@@ -358,3 +359,27 @@ def test_pure_budgets_have_a_bound_too():
 
     assert rms(projection(rows).answers, parities(rows) / 4000) <= projection.rms(0.05) < 0.1
     assert repr(projection(rows)) == "ParityAnswers(answers=15, PureDP(epsilon=1.0))"
+
+
+@pytest.mark.parametrize("n", [None, 800])
+def test_as_a_release_mechanism_it_answers_the_workload_in_counts(n):
+    workload = workload_of_parities(7, 2)
+    data = Records.random(workload.domain, 800, seed=1)
+    mechanism = ProjectedParities(workload, budget=ZCDP(10**9), n=n)
+    release = mechanism(data)
+
+    assert np.abs(release.answers - workload.answer(data)).max() < 0.5
+    assert release.privacy() == mechanism.privacy() == ZCDP(10**9, neighbours=Replace if n else AddRemove)
+    assert price(mechanism.event()).rho <= 10**9
+    if n is None:
+        with pytest.raises(UnsupportedError, match="private"):
+            mechanism.accuracy(0.05)
+    else:
+        assert mechanism.accuracy(0.05) < 50
+    assert repr(mechanism).startswith("ProjectedParities(21 queries")
+
+
+def test_as_a_release_mechanism_it_refuses_other_workloads():
+    for other in (workload_of_parities(5, 3), workload_of_parities(5, 2, at_most=True), workload_of_parities(5, 1)):
+        with pytest.raises(UnsupportedError, match="t even"):
+            ProjectedParities(other, budget=BUDGET, n=9)

@@ -20,6 +20,7 @@ from discreet.structured.noisy_local import SensitivityBound as SensitivityBound
 from discreet.structured.parity_projection import ParityProjection as ParityProjection
 from discreet.structured.parity_projection_answers import ParityAnswers as ParityAnswers
 from discreet.structured.parity_projection_boosted import boosted_parities as boosted_parities
+from discreet.structured.parity_projection_release import ProjectedParities as ProjectedParities
 from discreet.structured.prefix_tree import PrefixTree as PrefixTree
 from discreet.structured.private_quantile import PrivateQuantile as PrivateQuantile
 from discreet.structured.quantile_grid import GridQuantile as GridQuantile
