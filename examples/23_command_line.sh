@@ -26,6 +26,11 @@ discreet ask "SELECT ward, COUNT(*) FROM visits GROUP BY ward" --epsilon 0.1 --p
 discreet ask "SELECT ward, AVG(cost) FROM visits WHERE age >= 65 GROUP BY ward" --epsilon 0.1 --json
 # --8<-- [end:ask]
 
+# --8<-- [start:release]
+discreet explain --marginals 2 --table visits --columns ward,readmitted --epsilon 0.2
+discreet release visits --marginals 2 --columns ward,readmitted --epsilon 0.2 -o wards.release
+# --8<-- [end:release]
+
 # --8<-- [start:ledger]
 discreet ledger show
 discreet ledger anchor >anchor.json # keep it elsewhere

@@ -126,7 +126,8 @@ def release(
     with _waiting("reading the table ..."):
         made = opened.release(workload, table=table, mechanism=mechanism, analyst=analyst, fresh=fresh, **price)  # type: ignore[arg-type]
     made.save(out)
-    typer.echo(f"wrote {len(made):,} answers in {len(workload.sets):,} tables to {out}; {made.privacy()}")
+    tables = f"{len(workload.sets):,} table{'s' * (len(workload.sets) != 1)}"
+    typer.echo(f"wrote {len(made):,} answers in {tables} to {out}; {made.privacy()}")
 
 
 @app.command()
