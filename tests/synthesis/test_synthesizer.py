@@ -1,0 +1,265 @@
+"""discreet.synthesis: what is chosen and measured, what reaches the output, and how good it is."""
+
+import copy
+import itertools
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import discreet as dc
+from discreet.data import Records
+from discreet.errors import ParameterError, UnsupportedError
+from discreet.hazmat.entropy import SeededRandom
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.privacy.neighbours import AddRemove, Replace
+from discreet.release.models.estimate import estimate
+from discreet.synthesis import Synthesizer, singles
+from discreet.synthesis.adaptive import Adaptive, candidates
+from discreet.synthesis.resolution import tables
+from tests.scale import counts
+
+BITS = dc.Domain({name: dc.Boolean() for name in "abcd"})
+MIXED = dc.Domain({"age": dc.Integer(0, 59), "ward": dc.Categorical(list("pqr")), "icu": dc.Boolean()})
+PAIRS = counts(quick=60, full=1000)
+
+
+def linked(n, *, seed):
+    """Four bits: b copies a but for one in ten, c and d are their own."""
+    rng = np.random.default_rng(seed)
+    a, c, d = rng.random((3, n)) < np.array([[0.4], [0.7], [0.2]])
+    return Records(
+        BITS, [a.astype(int), np.where(rng.random(n) < 0.1, ~a, a).astype(int), c.astype(int), d.astype(int)]
+    )
+
+
+def distance(left, right, names):
+    x, y = left.marginal(names) / len(left), right.marginal(names) / len(right)
+    return 0.5 * np.abs(x - y).sum()
+
+
+def patients(n, *, seed):
+    rng = np.random.default_rng(seed)
+    frame = {"age": rng.integers(0, 60, n), "ward": rng.choice(list("pqr"), n), "icu": rng.random(n) < 0.1}
+    return pd.DataFrame(frame)
+
+
+@pytest.mark.parametrize("budget", [dc.ApproxDP(2.0, 1e-6), dc.ZCDP(0.2), dc.PureDP(4.0)])
+def test_linked_columns_stay_linked(budget):
+    data = linked(5000, seed=1)
+    made = Synthesizer(BITS, budget=budget).fit(data, rng=SeededRandom(1))
+    rows = made.model.sample(5000, rng=SeededRandom(2))
+    alone = Synthesizer(BITS, budget=budget, method="independent").fit(data, rng=SeededRandom(1)).model.sample(5000)
+
+    assert ("a", "b") in made.progress.chosen
+    assert distance(rows, data, ["a", "b"]) < 0.05
+    assert distance(alone, data, ["a", "b"]) > 0.3
+    assert made.privacy().neighbours is AddRemove
+
+
+def test_a_tree_joins_every_two_columns_by_one_path():
+    made = Synthesizer(BITS, budget=dc.ZCDP(1.0), method="tree").fit(linked(3000, seed=3), rng=SeededRandom(1))
+
+    assert len(made.progress.chosen) == 3
+    group = {name: {name} for name in "abcd"}
+    for one, other in made.progress.chosen:
+        assert other not in group[one]
+        both = group[one] | group[other]
+        group.update(dict.fromkeys(both, both))
+    assert ("a", "b") in made.progress.chosen
+
+
+def test_a_row_moves_every_score_by_at_most_its_weight():
+    """One row added (or replaced) on 300 random tables; a twin whose model follows the data would exceed it."""
+    synthesizer = Synthesizer(MIXED, budget=dc.ZCDP(0.1))
+    weights = synthesizer.weights
+    rng = np.random.default_rng(5)
+    largest = twin = 0
+    for seed in range(60):
+        rows = Records.random(MIXED, 40, seed=seed)
+        more = Records(MIXED, [np.append(rows.column(c), rng.integers(0, MIXED[c].size)) for c in MIXED])
+        measured = singles.measured(synthesizer.singles, rows, rng=SeededRandom(seed))
+        fitted = estimate(MIXED, measured, total=40.0)
+        rounds = Adaptive(domain=MIXED, weights=weights, schedule=synthesizer.schedule)
+        pool = tables(MIXED, weights, {name: fitted.model.marginal([name]) for name in MIXED})
+        before, after = (np.array(rounds.scores(pool, data, fitted.model)) for data in (rows, more))
+        scale = np.array([weights[table.columns] for table in pool])
+        largest = max(largest, (np.abs(after - before) / scale).max())
+        other = estimate(MIXED, singles.measured(synthesizer.singles, more, rng=SeededRandom(seed)), total=41.0)
+        twin = max(twin, (np.abs(np.array(rounds.scores(pool, more, other.model)) - before) / scale).max())
+
+    assert largest == 1
+    assert twin > 1
+    assert synthesizer.schedule.choice.sensitivity == max(weights.values())
+
+
+@pytest.mark.parametrize(("n", "rows_per_unit"), [(None, 1), (None, 3), (500, 1), (500, 3)])
+def test_sensitivities_grow_with_the_rows_of_a_unit_and_for_replaced_rows(n, rows_per_unit):
+    one = Synthesizer(MIXED, budget=dc.ZCDP(0.1), n=n, rows_per_unit=rows_per_unit)
+    base = Synthesizer(MIXED, budget=dc.ZCDP(0.1))
+    factor = rows_per_unit * (math.sqrt(2) if n else 1)
+
+    assert float(one.schedule.noise.sigma) == pytest.approx(factor * float(base.schedule.noise.sigma))
+    assert one.schedule.choice.sensitivity == rows_per_unit * (2 if n else 1) * base.schedule.choice.sensitivity
+    assert one.singles.budget.rho == pytest.approx(float(base.singles.budget.rho) / rows_per_unit**2)
+    assert one.privacy().neighbours is (Replace if n else AddRemove)
+
+
+def changed(frame, kind, rng):
+    """A neighbour: an outlier, a category never seen, a duplicate, or a row less."""
+    extra = {
+        "outlier": {"age": 10**6, "ward": "p", "icu": False},
+        "category": {"age": 3, "ward": "nowhere", "icu": True},
+        "duplicate": frame.iloc[int(rng.integers(len(frame)))].to_dict(),
+    }
+    if kind == "less":
+        return frame.drop(index=frame.index[int(rng.integers(len(frame)))])
+    return pd.concat([frame, pd.DataFrame([extra[kind]])], ignore_index=True)
+
+
+class Tape:
+    """What the mechanisms of a run released, with how they were called, to be played back in another run."""
+
+    def __init__(self):
+        self.released, self.calls, self.playing, self.inside = [], [], None, False
+
+    def replayed(self):
+        self.playing, self.calls = iter(self.released), []
+
+    def through(self, real, *, whole=False):
+        """`real` with its outputs recorded, or played back; what runs inside a whole is part of it."""
+
+        def call(mechanism, value, *, rng=None):
+            if self.inside:
+                return real(mechanism, value, rng=rng)
+            self.calls.append((repr(mechanism), type(value).__name__ if whole else np.shape(value)))
+            if self.playing is not None:
+                return copy.copy(next(self.playing))
+            self.inside = whole
+            self.released.append(real(mechanism, value, rng=rng))
+            self.inside = False
+            return copy.copy(self.released[-1])
+
+        return call
+
+
+def test_with_the_same_mechanism_outputs_neighbours_give_the_same_synthetic_data(monkeypatch):
+    """Record what the mechanisms released on D and replay it on D': everything else must be equal."""
+    synthesizer = Synthesizer(MIXED, budget=dc.ZCDP(0.05), rounds=3)
+    rng = np.random.default_rng(7)
+    differences = 0
+    for number, kind in zip(range(PAIRS), itertools.cycle(["outlier", "category", "duplicate", "less"])):
+        frame, tape = patients(80, seed=number), Tape()
+        with monkeypatch.context() as patched:
+            patched.setattr(Exponential, "__call__", tape.through(Exponential.__call__))
+            patched.setattr(Gaussian, "__call__", tape.through(Gaussian.__call__))
+            patched.setattr(singles, "measured", tape.through(singles.measured, whole=True))
+            first = synthesizer.fit(frame, rng=SeededRandom(number))
+            called = tape.calls
+            tape.replayed()
+            second = synthesizer.fit(changed(frame, kind, rng), rng=SeededRandom(number))
+        same = first.sample(30, rng=SeededRandom(1)).equals(second.sample(30, rng=SeededRandom(1)))
+        differences += not (same and called == tape.calls and len(called) == 7 and first.rows == second.rows)
+
+    assert differences == 0
+
+
+def test_the_number_of_rows_is_the_noisy_one():
+    frame = patients(1000, seed=1)
+    totals = {Synthesizer(MIXED, budget=dc.ZCDP(0.001)).fit(frame, rng=SeededRandom(seed)).rows for seed in range(8)}
+
+    assert len(totals) > 5  # n copied from the table would be one number
+    assert all(abs(total - 1000) < 400 for total in totals)
+
+
+def test_values_never_seen_can_occur_and_values_not_declared_cannot():
+    frame = pd.DataFrame({"age": [5] * 300 + [4000], "ward": ["p"] * 300 + ["elsewhere"], "icu": [True] * 301})
+    rows = Synthesizer(MIXED, budget=dc.ZCDP(0.0005)).fit(frame, rng=SeededRandom(3)).sample(4000).to_pandas()
+
+    assert len(set(rows["ward"])) > 1  # the data have one
+    assert set(rows["ward"]) <= set("pqr")
+    assert rows["age"].between(0, 59).all()
+    assert rows["age"].nunique() > 1
+
+
+def test_impossible_combinations_do_not_occur():
+    barred = np.zeros((3, 2), dtype=bool)
+    barred[0, 1] = True  # nobody of ward p is in intensive care
+    zeros = {("ward", "icu"): barred}
+    rows = Synthesizer(MIXED, budget=dc.ZCDP(0.01), zeros=zeros).fit(patients(500, seed=2)).sample(3000).to_pandas()
+
+    assert not ((rows["ward"] == "p") & rows["icu"]).any()
+    assert ((rows["ward"] == "q") & rows["icu"]).any()
+
+
+def test_a_stopped_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
+    data, file = linked(2000, seed=4), tmp_path / "run.json"
+    synthesizer = Synthesizer(BITS, budget=dc.ZCDP(0.5), rounds=6)
+    whole = synthesizer.fit(data, rng=SeededRandom(9), checkpoint=tmp_path / "whole.json")
+
+    class Stop(Exception):
+        pass
+
+    real = Adaptive._measure
+    done = itertools.count()
+
+    def stopping(self, table, rows, rng):
+        if next(done) == 3:
+            raise Stop
+        return real(self, table, rows, rng)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Adaptive, "_measure", stopping)
+        with pytest.raises(Stop):
+            synthesizer.fit(data, rng=SeededRandom(9), checkpoint=file)
+    saved = json.loads(file.read_text())
+    again = synthesizer.fit(data, rng=SeededRandom(11), checkpoint=file)
+
+    assert saved["rounds"] == 3
+    assert again.progress.rounds == whole.progress.rounds == 6
+    kept = zip(again.progress.measurements[:7], whole.progress.measurements[:7], strict=True)
+    assert all(np.allclose(one.values, other.values) for one, other in kept)  # nothing is measured again
+    with pytest.raises(ParameterError, match="another domain, budget or schedule"):
+        Synthesizer(BITS, budget=dc.ZCDP(0.6), rounds=6).fit(data, checkpoint=file)
+    file.write_text("{}")
+    with pytest.raises(ParameterError, match="not a checkpoint"):
+        synthesizer.fit(data, checkpoint=file)
+
+
+def test_time_and_memory_are_bounded():
+    data = linked(500, seed=6)
+    short = Synthesizer(BITS, budget=dc.ZCDP(0.5), time_limit=1e-9).fit(data)
+    wide = dc.Domain({f"c{i}": dc.Integer(0, 9) for i in range(8)})
+    small = Synthesizer(wide, budget=dc.ZCDP(5.0), cells=2000, workload=dc.marginals(wide, 3)).fit(
+        Records.random(wide, 3000, seed=1), rng=SeededRandom(1)
+    )
+
+    assert short.progress.rounds == 0
+    assert small.model.size <= 2000
+
+
+def test_candidates_are_all_parts_of_the_workload():
+    found = candidates(MIXED, [("icu", "age", "ward")])
+
+    assert found == {("age", "ward"): 2, ("age", "icu"): 2, ("ward", "icu"): 2, ("age", "ward", "icu"): 3}
+
+
+def test_files_hold_the_sampled_rows(tmp_path):
+    made = Synthesizer(MIXED, budget=dc.ZCDP(0.1)).fit(patients(200, seed=1), rng=SeededRandom(1))
+    made.write(tmp_path / "people.parquet", 50)
+    made.write(tmp_path / "people.csv", 50)
+
+    assert len(pd.read_parquet(tmp_path / "people.parquet")) == len(pd.read_csv(tmp_path / "people.csv")) == 50
+    with pytest.raises(ParameterError, match=r"\.parquet or \.csv"):
+        made.write(tmp_path / "people.txt", 50)
+
+
+def test_bad_settings_are_refused_before_anything_is_read():
+    for bad in ({"method": "gan"}, {"rows_per_unit": 0}, {"cells": 1.5}, {"time_limit": 0}, {"rounds": -1}):
+        with pytest.raises(ParameterError):
+            Synthesizer(MIXED, budget=dc.ZCDP(0.1), **bad)
+    with pytest.raises(UnsupportedError, match="set of marginals"):
+        Synthesizer(dc.queries.thresholds(8).domain, budget=dc.ZCDP(0.1), workload=dc.queries.thresholds(8))
