@@ -45,8 +45,7 @@ class ProjectedParities:
     def projection(self) -> ParityProjection:
         """What is run."""
         asked = self.workload
-        fits = isinstance(asked, Products) and asked.kind == "parity" and not asked.at_most
-        if not fits or asked.k < 2 or asked.k % 2:
+        if not isinstance(asked, Products) or asked.kind != "parity" or asked.at_most or asked.k < 2 or asked.k % 2:
             raise UnsupportedError("it releases the parities of all sets of t bits, t even, only")
         return ParityProjection(d=len(asked.domain), t=asked.k, n=self.n, budget=self.budget)
 
