@@ -205,7 +205,7 @@ def test_replaced_rows_cost_the_published_factor_more(relation, factor):
 # The mechanism.
 
 
-def test_the_example_of_the_issue_has_the_least_noise():
+def test_the_program_has_far_less_noise_than_the_polynomial():
     made = ChebyshevConjunctions(d=50, t=8, alpha=0.1, budget=BUDGET)
     chebyshev = ChebyshevConjunctions(d=50, t=8, alpha=0.1, budget=BUDGET, method="chebyshev", monotone=True)
 

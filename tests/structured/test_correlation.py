@@ -118,7 +118,7 @@ def test_the_inner_products_agree_with_a_semidefinite_program():
     target = noisy(6, 30)[1]
     x = cp.Variable((12, 12), PSD=True)
     mask = 1 - np.eye(6)
-    goal = cp.Minimize(cp.norm(cp.multiply(mask, x[:6, 6:] - target), "fro"))
+    goal = cp.Minimize(cp.norm(cp.vec(cp.multiply(mask, x[:6, 6:] - target), order="C")))
     cp.Problem(goal, [cp.diag(x) == 1, x[:6, 6:] == x[:6, 6:].T]).solve("CLARABEL", **TIGHT)
 
     assert np.abs((nearest_inner_products(target, tolerance=1e-8) - x.value[:6, 6:]) * mask).max() < 1e-5
