@@ -328,3 +328,16 @@ def test_large_workloads_have_bounds_at_once():
     assert gamma2_lower(thresholds(5000) + thresholds(5000)) >= thresholds_bound(5000) * (1 - 1e-9)
     with pytest.raises(UnsupportedError):
         gamma2_lower(random_counting(bits(20), 50, seed=1))
+
+
+def test_thresholds_under_replacement_are_solved_by_the_transpose():
+    """The same bracket as that of the pairs of cells, and factors with the stated value."""
+    found = gamma2(thresholds(14), neighbours=Replace, tolerance=1e-4)
+    pairs = solve(Prefixes(14, known_total=True), Pairs(13), tolerance=1e-4)
+    moved = Pairs(13).norms(found.right.T @ found.right)
+    spread = Prefixes(14, known_total=True).norms(np.linalg.inv(found.right.T @ found.right))
+
+    assert found.lower_bound <= pairs.value
+    assert pairs.lower_bound <= found.value
+    assert moved.max() == pytest.approx(1)
+    assert math.sqrt(spread.max()) == pytest.approx(found.value)

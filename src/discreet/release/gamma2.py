@@ -15,7 +15,7 @@ cannot make it false.  The value is that of the factors that are returned.  Proo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsupportedError, require
@@ -69,7 +69,7 @@ def gamma2(
 ) -> Gamma2:
     """Factors of a workload or of a matrix whose value is within 1 + tolerance of a certified lower bound.
 
-    The tolerance is 1e-5 up to 300 cells and 1e-3 above (1e-4 for the total), unless given; the search also ends
+    The tolerance is 1e-5 up to 300 cells and 2e-3 above (1e-4 for the total), unless given; the search also ends
     after a number of steps, or after `time_limit` seconds, with the bracket it then has.
 
     >>> gamma2([[1, 0], [1, 1]])  # 2 / sqrt(3)
@@ -93,8 +93,10 @@ def factors(
     require(objective in ("max", "total"), 'objective "max" or "total"', objective=objective)
     require(tolerance is None or 0 < tolerance < 1, "0 < tolerance < 1", tolerance=tolerance)
     require(time_limit is None or time_limit > 0, "time_limit > 0", time_limit=time_limit)
+    if isinstance(rows, Prefixes) and isinstance(columns, Pairs) and objective == "max":
+        return _turned(rows, tolerance=tolerance, time_limit=time_limit)
     small = rows.dimension <= FINE
-    chosen = tolerance if tolerance is not None else 1e-5 if small else 1e-3 if objective == "max" else 1e-4
+    chosen = tolerance if tolerance is not None else 1e-5 if small else 2e-3 if objective == "max" else 1e-4
     found = solve(
         rows,
         columns,
@@ -110,6 +112,20 @@ def factors(
         iterations=found.iterations,
         _rows=rows,
     )
+
+
+def _turned(rows: Prefixes, *, tolerance: float | None, time_limit: float | None) -> Gamma2:
+    """Thresholds where a row is replaced: the transpose of all ranges of one cell less, whose columns are single cells.
+
+    If B is the best for the ranges, the prefixes are the rows of B^T B^-T T for the triangle T, and T takes
+    differences of cells to ranges: A = B^-T T.
+    """
+    import numpy as np
+
+    size = rows.dimension
+    found = factors(Intervals(size), Cells(size), objective="max", tolerance=tolerance, time_limit=time_limit)
+    turned = np.linalg.solve(found.right.T, np.tril(np.ones((size, size)))) / found.value
+    return replace(found, right=turned, _rows=rows)
 
 
 def rows_of(workload: Workload | npt.ArrayLike, *, known_total: bool) -> Vectors:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from discreet.queries.ordered import Ranges, Thresholds
 from discreet.queries.workload import Workload
 from discreet.release.factorization_space import CellSpace, Space
-from discreet.release.gamma2 import rows_of
+from discreet.release.gamma2 import FINE, rows_of
 from discreet.release.gamma2_solver import Objective
 from discreet.release.strategies import Strategy, tree
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.release.gamma2_sets import Reals
 
 BRANCHING = (4, 8, 16)
-ROUNDS = 2  # of reweighting the queries, where the largest error counts
+ROUNDS = 2  # of reweighting the queries, where the largest error counts and the cells are few
 STEPS = 150  # of the optimiser
 
 
@@ -50,7 +50,7 @@ def pure_strategies(space: Space, workload: Workload, *, objective: Objective) -
     rows = rows_of(workload, known_total=False)
     weights = np.full(rows.size, 1 / rows.size)
     found = None if not isinstance(workload, Thresholds | Ranges) else blocks(workload.domain.size)
-    for _ in range(ROUNDS if objective == "max" else 1):
+    for _ in range(ROUNDS if objective == "max" and rows.dimension <= FINE else 1):
         found = overlay(rows.gram(weights), start=found)
         strategy = Strategy.over_cells("overlay", _matrix(found), space)
         yield strategy
