@@ -128,7 +128,7 @@ def _approximate(d: int, epsilon: Number, delta: Number, n: int | None) -> list[
     shape = None if n is None else n * min(1.0, (2 ** _log_star(d) * log / (rate * n)) ** 0.4)
     return [
         _exact("Gaussian: binary tree", "sd sqrt(d (d + 1)) sigma1", math.sqrt(d * (d + 1)) * sigma1, "not consistent"),
-        _exact("Gaussian: square root", "sd sigma1 sum f_k^2", root_squares(1 << d) * sigma1, "PrefixTree from 2^12 on"),
+        _exact("Gaussian: square root", "sd sigma1 sum f_k^2", root_squares(1 << d) * sigma1, "PrefixTree from 2^12"),
         *gained,
         _exact("Gaussian: gamma_2, at least", "sd sigma1 gamma_2(T)", low * sigma1, "no factorization is better"),
         _exact("Gaussian: gamma_2, at most", "sd sigma1 gamma_2(T)", high * sigma1, "Factorization, or the above"),
