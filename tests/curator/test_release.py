@@ -317,7 +317,7 @@ def test_a_session_pays_on_opening_and_then_answers(curator, ledger, rows):
     assert spends(ledger) == 1
     assert abs(session.ask(ward[0]) - truth) <= session.alpha
     assert session.queries_left == 2
-    assert session.privacy() == PureDP(1)
+    assert session.privacy() == PureDP(1, neighbours=AddRemove)
     session.ask(ward[1])
     assert abs(session.ask("ward = 'cardiology' OR ward = 'surgery'") - truth) <= session.alpha
     with pytest.raises(BudgetExhausted):

@@ -34,6 +34,7 @@ from discreet.queries import (
     ranges,
     thresholds,
 )
+from discreet.queries.places import place_of, places_of
 
 MIXED = Domain({"age": Integer(0, 2), "icu": Boolean(), "ward": Categorical(["a", "b"], nullable=True)})
 BITS = Domain({f"b{i}": Boolean() for i in range(4)})
@@ -264,6 +265,25 @@ def test_two_ways_from_parities():
     n, first, second, both = parities(2, 2, at_most=True).apply(cells)
 
     assert 4 * conjunctions(2, 2).apply(cells)[0] == n + first + second + both
+
+
+@each
+def test_every_query_is_found_at_its_place_or_at_an_equal_one(workload):
+    rows = np.array(written(workload), dtype=float)
+    for index in range(len(workload)):
+        place = place_of(workload, workload[index])
+
+        assert place is None or np.array_equal(rows[place], rows[index])
+        assert place is not None or not isinstance(workload[index], Box | Junta)
+
+
+def test_a_query_that_is_not_there_is_not_found():
+    assert place_of(thresholds(5), ranges(5)[7]) is None
+    assert place_of(marginals(MIXED, 1), marginals(MIXED, 2)[0]) is None
+    assert place_of(2 * marginals(MIXED, 1), marginals(MIXED, 1)[0]) is None
+    assert place_of(marginals(MIXED, 1), Box(MIXED, ("age",), (0,), (1,))) is None
+    assert places_of(thresholds(5), ranges(5)) is None
+    assert places_of(ranges(5), thresholds(5)) == [0, 1, 2, 3, 4]
 
 
 def test_published_sensitivities():

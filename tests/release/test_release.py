@@ -152,14 +152,17 @@ def test_a_release_answers_its_own_queries_and_others_only_with_a_model():
 
     assert np.array_equal(release.answer(w), release.answers)
     assert np.array_equal(release.answer(w[2:5]), release.answers[2:5])
+    assert np.array_equal(release.answer(w[7]), release.answers[7:8])
+    assert np.array_equal(release.answer(marginals(DOMAIN, 1)), release.answers)
+    assert np.array_equal(from_bytes(to_bytes(release)).answer(w[1:3]), release.answers[1:3])
     with pytest.raises(UnsupportedError, match="its own workload only"):
         release.answer(marginals(DOMAIN, 2))
     with pytest.raises(DomainError):
         release.answer(thresholds(9))
     with pytest.raises(UnsupportedError, match="no histogram"):
         release.histogram  # noqa: B018
-    with pytest.raises(UnsupportedError, match="no model"):
-        release.synthetic(3)
+    with pytest.raises(UnsupportedError, match="model"):
+        made(ERRORS[0], workload=thresholds(9)).synthetic(3)
 
 
 def test_a_frame_has_a_bar_for_every_answer():

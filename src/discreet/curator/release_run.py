@@ -15,6 +15,7 @@ from discreet.data.engines.results import logged
 from discreet.errors import DiscreetError, DomainError, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import RandomSource
 from discreet.privacy.guarantee import Guarantee, PureDP
+from discreet.privacy.neighbours import AddRemove
 from discreet.queries.workload import Workload
 from discreet.release.errors import Errors
 from discreet.release.online import PrivateMultiplicativeWeights
@@ -109,7 +110,7 @@ def open_session(
     receipt, _ = curator._charge(cost, [table], text=text, key=None, analyst=analyst, fresh=True)
     rng: RandomSource | None = curator._rng
     online = guarded(lambda: reading.through(lambda data: weights.open(data, rng=rng)))
-    return Session(online, spending, receipt)
+    return Session(online, replace(spending, neighbours=AddRemove), receipt)
 
 
 def guarded(work: Callable[[], Made]) -> Made:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from discreet.data.histogram import Histogram
 from discreet.errors import UnsupportedError
 from discreet.privacy.guarantee import Guarantee
-from discreet.queries.workload import Rows, Workload, same_domain
+from discreet.queries.places import places_of
+from discreet.queries.workload import Workload, same_domain
 from discreet.release.errors import Adjusted, Errors
 
 if TYPE_CHECKING:
@@ -53,8 +54,9 @@ class Release:
         same_domain(self.workload.domain, query.domain)
         if query is self.workload:
             return self.answers
-        if isinstance(query, Rows) and query.base is self.workload:
-            return self.answers[list(query.indices)]
+        places = places_of(self.workload, query)
+        if places is not None:
+            return self.answers[places]
         if self.model is None:
             raise UnsupportedError("this release answers its own workload only; it keeps no model of the data")
         return query.answer(self.model)
