@@ -6,8 +6,12 @@ then the rows are folded, and the last four bits come at the end, so that every 
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from discreet.release.binary import factors, signs, subsets
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 LAST = 4  # bits that are folded at the end
+MANY = 1 << 12  # rows that are shared out among the cores; the loops do not hold the interpreter
 CHUNK = 20  # bits of a histogram that are summed at a time
 
 
@@ -84,7 +89,9 @@ class CompiledExponentials:
         left, right = self._factors(coefficients, shift)
         inner = len(folded(middle, self.degree))
         partial = np.empty((1 << high, inner << last), dtype=np.float32)
-        binary_kernels.rows_folded(left, right, middle, self.degree, partial)
+        _on_all_cores(
+            lambda rows: binary_kernels.rows_folded(left[rows], right, middle, self.degree, partial[rows]), 1 << high
+        )
         rows = fold(partial.astype(np.float64) if fine else partial, high, self.degree)
         ends = rows.reshape(-1, 1 << last).T  # (last bits, sets of the others)
         found = fold(ends, last, self.degree).reshape(-1)[order(self._parts, self.degree)].astype(float)
@@ -98,7 +105,8 @@ class CompiledExponentials:
 
         high = self._parts[0]
         made = np.empty((1 << high, 1 << (self.bits - high)), dtype=np.float32)
-        binary_kernels.rows_made(*self._factors(coefficients, shift), made)
+        left, right = self._factors(coefficients, shift)
+        _on_all_cores(lambda rows: binary_kernels.rows_made(left[rows], right, made[rows]), 1 << high)
         return made.reshape(-1)
 
     @property
@@ -136,6 +144,17 @@ class CompiledExponentials:
             np.ascontiguousarray(to_right, dtype=np.float32), np.ascontiguousarray(signs(low, self.degree)), few
         )
         return np.ascontiguousarray(np.hstack([left, rest])), np.vstack([few, right])
+
+
+def _on_all_cores(work: Callable[[slice], None], rows: int) -> None:
+    """Do it for all rows: in parts, one for each core, where there are so many that threads pay."""
+    cores = os.cpu_count() or 1
+    if rows < MANY or cores == 1:
+        return work(slice(0, rows))
+    cuts = [rows * part // cores for part in range(cores + 1)]
+    with ThreadPoolExecutor(cores) as pool:
+        list(pool.map(work, [slice(start, stop) for start, stop in pairwise(cuts)]))
+    return None
 
 
 def of_counts(counts: npt.NDArray[Any], bits: int, degree: int) -> npt.NDArray[np.float64]:

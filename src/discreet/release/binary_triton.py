@@ -10,16 +10,15 @@ Exponents are in single precision; weights are rounded to eleven bits, without b
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from typing import Any
 
 from discreet.data.arrays import namespace
 
-try:
-    import triton  # pyright: ignore[reportMissingImports]
-    import triton.language as tl  # pyright: ignore[reportMissingImports]
-except ImportError:  # there is no card, and the module is read only to be documented
-    triton: Any = None
-    tl: Any = None
+FOUND = importlib.util.find_spec("triton") is not None  # without it the module is only read
+triton: Any = importlib.import_module("triton") if FOUND else None
+tl: Any = importlib.import_module("triton.language") if FOUND else None
 
 ROWS, COLUMNS = 64, 128  # of a tile
 SPAN = 16384  # rows of a program
@@ -49,7 +48,7 @@ def _kernel(
     tl.store(over_first + (i * RANK + rank)[:, None] * columns + column[None, :], total)
 
 
-_compiled: Any = None if triton is None else triton.jit(_kernel)
+_compiled: Any = triton.jit(_kernel) if FOUND else None
 
 
 def partial(left, right, first: int, last: int):
