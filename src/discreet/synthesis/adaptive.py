@@ -6,7 +6,8 @@ In each round every candidate table t (a set of columns at one resolution) has t
 
 the improvement to hope for less the noise to be added, weighted by how much of the workload it touches (McKenna,
 Mullins, Sheldon, Miklau 2022, who call it AIM; the resolutions are ours).  One is chosen by the exponential mechanism
-and measured, and the model is fitted to everything measured so far.
+and measured, and the model is fitted to everything measured so far.  Of more than COMPARED sets of columns
+a round compares as many, drawn from its number alone.
 
 Theorem.  A unit moves each score by at most its reach in l1 times the largest w_t: models, bins and noise levels are
 functions of what was released before.  So the rounds cost what `schedule` says, and fitting and sampling cost nothing.
@@ -18,11 +19,13 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from discreet.data.domain import Domain
+from discreet.data.records import Records
 from discreet.hazmat.entropy import RandomSource
 from discreet.release.models.estimate import Estimate, Measurement, estimate
 from discreet.release.models.graphical import GraphicalModel
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
     from discreet.queries.workload import Countable
 
 CELLS = 500_000  # of the largest model
+COMPARED = 400  # sets of columns in a round, at most
+KEPT = 1 << 25  # counts that are kept between rounds, at most
 NOISE = math.sqrt(2 / math.pi)  # the mean absolute value of normal noise of standard deviation 1
 
 
@@ -64,7 +69,8 @@ def candidates(domain: Domain, sets: Iterable[Sequence[str]]) -> dict[tuple[str,
     inside = {
         part for names in wanted for size in range(2, len(names) + 1) for part in itertools.combinations(names, size)
     }
-    return {part: sum(len(set(part) & set(names)) for names in wanted) for part in sorted(inside, key=_place(order))}
+    holding = Counter(name for names in wanted for name in names)
+    return {part: sum(holding[name] for name in part) for part in sorted(inside, key=_place(order))}
 
 
 def _place(order: list[str]) -> Callable[[tuple[str, ...]], tuple[int, ...]]:
@@ -94,6 +100,7 @@ class Adaptive:
         """All rounds that are left, then the last fit; `after` is called when a round is done."""
         began = time.monotonic()
         total = _total(progress.measurements)
+        data = _Remembered.of(data, self.weights)
         if progress.fitted is None:
             progress.fitted = self._fit(progress, total, iterations=500)
         model = progress.fitted.model
@@ -115,14 +122,27 @@ class Adaptive:
     def _fitting(self, pool: list[Table], progress: Progress) -> list[Table]:
         """The tables that keep the model within its share of the cells, which grows with the rounds."""
         assert self.schedule.rounds > 0
-        share = self.cells * (progress.rounds + 1) / self.schedule.rounds
+        share = max(self.cells * (progress.rounds + 1) / self.schedule.rounds, 1000)
         held = [measurement.columns for measurement in progress.measurements]
-        fits = {
-            columns: junction_size(self.domain, [*held, columns]) <= max(share, 1000)
-            and (not self.tree or not _connected(columns, held))
-            for columns in self.weights
-        }
-        return [table for table in pool if fits[table.columns]]
+        fits: set[tuple[str, ...]] = set()
+        for columns in self._drawn(progress.rounds):
+            if len(fits) == COMPARED:
+                break
+            known = columns in held  # and then the model stays as large as it is
+            if (known or junction_size(self.domain, [*held, columns]) <= share) and not (
+                self.tree and _connected(columns, held)
+            ):
+                fits.add(columns)
+        return [table for table in pool if table.columns in fits]
+
+    def _drawn(self, number: int) -> list[tuple[str, ...]]:
+        """The sets of columns in the order in which a round looks at them: a public one."""
+        import numpy as np
+
+        sets = list(self.weights)
+        if len(sets) <= COMPARED:
+            return sets
+        return [sets[place] for place in np.random.default_rng(number).permutation(len(sets))]
 
     def scores(self, pool: list[Table], data: Countable, model: GraphicalModel) -> list[int]:
         """How much each table is off, weighted, less the noise that measuring it would add."""
@@ -157,6 +177,34 @@ class Adaptive:
             iterations=iterations,
             steps=steps,
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Remembered:
+    """Data whose tables are counted once, as far as there is room for them."""
+
+    data: Countable
+    tables: Mapping[tuple[str, ...], npt.NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, data: Countable, sets: Iterable[tuple[str, ...]]) -> _Remembered:
+        """Count the first tables that fit, together where the data can."""
+        room, kept = KEPT, []
+        for columns in sets:
+            room -= math.prod(data.domain[name].size for name in columns)
+            if room < 0:
+                break
+            kept.append(columns)
+        counted = data.marginals(kept) if isinstance(data, Records) else [data.marginal(columns) for columns in kept]
+        return cls(data, dict(zip(kept, counted, strict=True)))
+
+    @property
+    def domain(self) -> Domain:
+        return self.data.domain
+
+    def marginal(self, names: Sequence[str], /) -> npt.NDArray[np.int64]:
+        found = self.tables.get(tuple(names))
+        return self.data.marginal(names) if found is None else found
 
 
 def _connected(columns: tuple[str, ...], held: list[tuple[str, ...]]) -> bool:
