@@ -13,7 +13,7 @@ hours = np.random.default_rng(3).gamma(1.3, 70, 50_000).astype(int)
 stays = pd.DataFrame({"hours": hours})
 domain = dc.Domain({"hours": dc.Integer(0, 8759)})
 
-# [start:prefixes]
+# --8<-- [start:prefixes]
 prefixes = PrefixTree(domain, budget=dc.ApproxDP(1.0, 1e-6))
 print(f"before any row is read: no prefix of 8,760 off by more than {prefixes.accuracy(beta=0.05):.0f} patients")
 
@@ -24,7 +24,7 @@ for p in (0.1, 0.5, 0.9, 0.99):
 
 week = release.range(0, 7 * 24)
 print(f"at most a week: {week.value:,.0f} ({week.low:,.0f} to {week.high:,.0f}); true {(hours <= 168).sum():,}")
-# [end:prefixes]
+# --8<-- [end:prefixes]
 
 print("\nlargest standard deviation of a prefix, by strategy:")
 for name, one in {

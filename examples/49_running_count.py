@@ -15,7 +15,7 @@ minutes = 365 * 24 * 60
 calls = np.random.default_rng(4).poisson(0.8, minutes)
 true = np.minimum(calls, 5).cumsum()
 
-# [start:counter]
+# --8<-- [start:counter]
 counter = ContinualCounter(horizon=minutes, upper=5, budget=dc.ZCDP(0.1))
 print(f"never off by more than {counter.accuracy(beta=0.05):.0f} calls, with probability 0.95;", counter.privacy())
 
@@ -28,7 +28,7 @@ counter.save(path)  # as secret as the calls; this one is closed now
 moved = ContinualCounter.load(path)  # the file is moved aside: a counter goes on in one place only
 moved.add_many(calls[24 * 60 :])
 print(f"after a year: {moved.value:,.0f} +- {moved.error(beta=0.05):.0f}; true {true[-1]:,}")
-# [end:counter]
+# --8<-- [end:counter]
 
 pure = ContinualCounter(horizon=minutes, upper=5, budget=dc.PureDP(1.0))
 pure.add_many(calls)
