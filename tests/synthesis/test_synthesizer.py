@@ -24,7 +24,7 @@ from tests.scale import counts
 
 BITS = dc.Domain({name: dc.Boolean() for name in "abcd"})
 MIXED = dc.Domain({"age": dc.Integer(0, 59), "ward": dc.Categorical(list("pqr")), "icu": dc.Boolean()})
-PAIRS = counts(quick=60, full=1000)
+PAIRS = counts(quick=24, full=1000)
 
 
 def linked(n, *, seed):

@@ -6,13 +6,25 @@ The forecasts of time and memory were fitted to measurements on two ordinary cor
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from discreet.errors import UnsupportedError
 from discreet.planning.candidate import Build, Candidate, Cost, ReleaseMechanism
 from discreet.privacy.guarantee import Guarantee
 from discreet.queries.marginals import Marginals
-from discreet.queries.ordered import Ranges, Thresholds
+from discreet.queries.ordered import Thresholds
+from discreet.queries.products import Products
 from discreet.queries.workload import Workload
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from discreet.hazmat.entropy import RandomSource
+    from discreet.privacy.event import Event
+    from discreet.release.release import Release
+    from discreet.structured.prefix_tree import PrefixTree
 
 LISTED = 1 << 26  # cells of a universe that a mechanism may list
 ROUNDS = (10, 30, 100)
@@ -39,11 +51,53 @@ def _marginal_release(workload: Workload, budget: Guarantee, n: int | None) -> R
 
 
 def _prefix_tree(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:
-    if not isinstance(workload, Thresholds | Ranges):
-        raise UnsupportedError("it releases thresholds and ranges of one column only")
-    from discreet.structured.prefix_tree import PrefixTree
+    if not isinstance(workload, Thresholds):
+        raise UnsupportedError("it releases the thresholds of one column only")
+    return Prefixes(workload, budget, n)
 
-    return PrefixTree(workload, budget=budget, n=n)
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """`PrefixTree` as a mechanism that returns a plain release."""
+
+    workload: Thresholds
+    budget: Guarantee
+    n: int | None
+
+    @property
+    def tree(self) -> PrefixTree:
+        """The mechanism."""
+        from discreet.structured.prefix_tree import PrefixTree
+
+        return PrefixTree(self.workload, budget=self.budget, n=self.n)
+
+    def __call__(self, data: object, *, rng: RandomSource | None = None) -> Release:
+        """Noisy prefixes."""
+        return self.tree(data, rng=rng).release
+
+    def variances(self) -> npt.NDArray[np.float64]:
+        """The variance of each prefix."""
+        return self.tree.variances()
+
+    def privacy(self) -> Guarantee:
+        """The budget."""
+        return self.tree.privacy()
+
+    def event(self) -> Event:
+        """What runs."""
+        return self.tree.event()
+
+    def accuracy(self, beta: float = 0.05) -> float:
+        """No prefix is off by more, but with probability beta."""
+        return self.tree.accuracy(beta)
+
+
+def _parities(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:
+    if not isinstance(workload, Products) or workload.kind != "parity" or workload.at_most or workload.k % 2:
+        raise UnsupportedError("it releases the parities of an even number of bits only")
+    from discreet.structured.parity_projection_release import ProjectedParities
+
+    return ProjectedParities(workload, budget=budget, n=n)
 
 
 def _mwem(rounds: int) -> Build:
@@ -86,10 +140,6 @@ def _listed(workload: Workload) -> None:
         raise UnsupportedError(f"it lists the universe, which has {workload.domain.size:.3g} cells, over {LISTED}")
 
 
-def _passes(count: float, *, copies: float = 4) -> Cost:  # over the universe
-    return Cost(count, copies)
-
-
 def _per_query(workload: Workload) -> Cost:
     queries = len(workload)
     return Cost(1e-3 + 1e-7 * queries, 64 * queries + 16 * min(workload.domain.size, LISTED))
@@ -113,6 +163,11 @@ def _rounds(rounds: int):  # noqa: ANN202 - a cost
     return cost
 
 
+def _eigen(workload: Workload) -> Cost:
+    columns = len(workload.domain)
+    return Cost(0.01 + 1e-8 * columns**3, 100.0 * columns**2 + 32 * len(workload))
+
+
 def _frank_wolfe(workload: Workload) -> Cost:
     cells, queries = workload.shape[1], workload.shape[0]
     return Cost(0.01 + 500 * (2e-8 * cells + 2e-8 * queries), 40.0 * cells)
@@ -130,9 +185,10 @@ def _enumerated(workload: Workload) -> Cost:
 BUILTIN: tuple[Candidate, ...] = (
     Candidate(name="IndependentNoise", build=_independent, cost=_per_query),
     Candidate(name="Factorization", build=_factorization, cost=_dense_square),
-    Candidate(name="MarginalRelease", build=_marginal_release, cost=_tables),
+    Candidate(name="MarginalRelease", build=_marginal_release, cost=_tables, improved=True),
     Candidate(name="PrefixTree", build=_prefix_tree, cost=_per_query),
     *(Candidate(name=f"MWEM, {rounds} rounds", build=_mwem(rounds), cost=_rounds(rounds)) for rounds in ROUNDS),
+    Candidate(name="ProjectedParities", build=_parities, cost=_eigen),
     Candidate(name="LeastSquaresProjection", build=_projection, cost=_frank_wolfe),
     Candidate(name="PrivateMultiplicativeWeights", build=_multiplicative_weights, cost=_online),
     Candidate(name="SmallDatabase", build=_small_database, cost=_enumerated),

@@ -43,12 +43,15 @@ Build = Callable[[Workload, Guarantee, int | None], ReleaseMechanism]
 class Candidate:
     """One way to release a workload.
 
-    `build(workload, budget, n)` gets the public n, or None where one row may be added or removed.
+    `build(workload, budget, n)` gets the public n, or None where one row may be added or removed.  `improved` says
+    that answers are improved afterwards in a way that depends on the data (made non-negative, say), so that a
+    simulation tells more than the variances.
     """
 
     name: str
     build: Build
     cost: Callable[[Workload], Cost]
+    improved: bool = False
 
 
 _registered: dict[str, Candidate] = {}

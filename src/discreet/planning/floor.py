@@ -16,7 +16,7 @@ from discreet.queries.ordered import Ranges, Thresholds
 from discreet.queries.products import Products
 from discreet.queries.workload import Workload, swaps
 from discreet.queries.written import RandomCounting
-from discreet.release.gamma2 import gamma2_lower
+from discreet.release.gamma2_closed import gamma2_lower
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,17 +45,18 @@ def floors(workload: Workload, *, budget: Guarantee, n: int, neighbours: type[Ne
         except UnsupportedError:
             pass
     try:
-        gamma = gamma2_lower(workload)
+        if isinstance(budget, PureDP | ZCDP):
+            gamma = gamma2_lower(workload)
+            if swaps(neighbours):
+                gamma -= largest_entry(workload)
+            value = unbiased_error(max(gamma, 0), budget=budget)
+            found.append(Floor(who="every unbiased mechanism", what="largest standard deviation", value=value))
+        elif isinstance(budget, ApproxDP) and exact(budget.delta) > 0:
+            sigma = analytic_sigma(epsilon=budget.epsilon, delta=budget.delta, sensitivity=1)
+            value = gamma2_lower(workload, neighbours=neighbours) * sigma
+            found.append(Floor(who="every Gaussian factorization", what="largest standard deviation", value=value))
     except UnsupportedError:
-        return found
-    if swaps(neighbours):
-        gamma -= largest_entry(workload)
-    if isinstance(budget, PureDP | ZCDP):
-        value = unbiased_error(gamma, budget=budget)
-        found.append(Floor(who="every unbiased mechanism", what="largest standard deviation", value=value))
-    elif isinstance(budget, ApproxDP) and exact(budget.delta) > 0:
-        sigma = analytic_sigma(epsilon=budget.epsilon, delta=budget.delta, sensitivity=1)
-        found.append(Floor(who="every Gaussian factorization", what="largest standard deviation", value=gamma * sigma))
+        pass
     return [floor for floor in found if floor.value > 0]
 
 

@@ -2,7 +2,7 @@
 
 `plan` asks every candidate what its error will be, from its theorem or by simulation on made-up rows, and chooses the
 least.  Nothing is read and nothing is spent.  Among mechanisms whose errors do not depend on the data the choice is
-exactly the best, by their own bounds; a simulated one is chosen over it where its expected error is less.
+exactly the best, by their variances; where a simulation decides, it is the best on data like the made-up rows.
 """
 
 from __future__ import annotations
