@@ -267,7 +267,7 @@ def test_columns_are_those_with_declared_values():
         columns_of(table, "b")
 
 
-def test_the_planner_chooses_and_its_model_makes_rows(curator, ledger):
+def test_what_the_planner_chose_is_the_answer_from_then_on(curator, ledger):
     release = curator.release(W, table="visits", epsilon=1)
     again = curator.release(W, table="visits", epsilon=1)
 

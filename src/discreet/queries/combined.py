@@ -23,7 +23,7 @@ from discreet.errors import ParameterError, require
 from discreet.privacy.neighbours import AddRemove, Neighbours
 from discreet.privacy.number import Number, exact
 from discreet.queries.local import plain
-from discreet.queries.workload import WRITTEN, Workload, from_columns, same_domain, swaps
+from discreet.queries.workload import WRITTEN, Known, Workload, remembered, same_domain, swaps
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -39,7 +39,7 @@ class Stacked(Workload):
     14
     """
 
-    __slots__ = ("parts",)
+    __slots__ = ("_known", "parts")
 
     def __init__(self, parts: Sequence[Workload]) -> None:
         require(bool(parts), "at least one workload", parts=len(parts))
@@ -48,6 +48,7 @@ class Stacked(Workload):
             same_domain(parts[0].domain, part.domain)
             flat += part.parts if isinstance(part, Stacked) else [part]
         self.parts = tuple(flat)
+        self._known: Known = {}
 
     @property
     def domain(self) -> Domain:  # type: ignore[override]
@@ -94,7 +95,7 @@ class Stacked(Workload):
 
     def _moved(self, neighbours: type[Neighbours], power: int) -> Fraction:
         if len(self.parts) > 1 and self.exact:
-            return from_columns(self.matrix(), neighbours, power=power)
+            return remembered(self, self._known, neighbours, power)
         each = [part.squared(neighbours) if power == 2 else part.absolute(neighbours) for part in self.parts]
         return sum(each, Fraction(0))
 
@@ -186,13 +187,14 @@ def kron(*factors: Workload) -> Workload:
 class Kronecker(Workload):
     """W1 (x) W2 (x) ...: queries and cells in C order of those of the factors."""
 
-    __slots__ = ("domain", "factors")
+    __slots__ = ("_known", "domain", "factors")
 
     def __init__(self, factors: Sequence[Workload]) -> None:
         names = [name for factor in factors for name in factor.domain]
         if len(set(names)) < len(names):
             raise ParameterError(f"need factors over different columns, got {names}")
         self.factors = tuple(factors)
+        self._known: Known = {}
         self.domain = Domain({name: column for factor in factors for name, column in factor.domain.items()})
 
     @property
@@ -240,7 +242,7 @@ class Kronecker(Workload):
         if self._disjoint(power):
             return 2 * product
         if math.prod(self.shape) <= WRITTEN:
-            return from_columns(self.matrix(), neighbours, power=power)
+            return remembered(self, self._known, neighbours, power)
         return (2 if power == 1 or all(nonnegative(factor) for factor in self.factors) else 4) * product
 
     def _disjoint(self, power: int) -> bool:

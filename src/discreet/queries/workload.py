@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 
 Norm = Literal[1, 2]
+Known = dict[tuple[bool, int], Fraction]  # sensitivities that were computed: (whether rows are replaced, power)
 FEW = 8  # queries that are answered one by one
 WRITTEN = 1 << 22  # entries up to which columns are compared in full
 DENSEST = 1 << 26  # entries of a matrix that is written out
@@ -184,11 +185,12 @@ def same_domain(asked: Domain, given: Domain) -> None:
 class Rows(Workload):
     """Some of the queries of a workload."""
 
-    __slots__ = ("base", "indices")
+    __slots__ = ("_known", "base", "indices")
 
     def __init__(self, base: Workload, indices: tuple[int, ...]) -> None:
         require(bool(indices), "at least one query", indices=indices)
         self.base, self.indices = base, indices
+        self._known: Known = {}
 
     @property
     def domain(self) -> Domain:  # type: ignore[override]
@@ -242,7 +244,7 @@ class Rows(Workload):
 
     def _moved(self, neighbours: type[Neighbours], *, power: int) -> Fraction:
         if self.exact:
-            return from_columns(self.matrix(), neighbours, power=power)
+            return remembered(self, self._known, neighbours, power)
         norms = [part.squared if power == 2 else part.absolute for part in [self.base, *self]]
         whole, *rows = (norm(neighbours) for norm in norms)
         return (
@@ -258,6 +260,14 @@ class Rows(Workload):
     def to_dict(self) -> dict[str, Any]:
         """The whole, and which of it."""
         return {"type": "rows", "base": self.base.to_dict(), "indices": list(self.indices)}
+
+
+def remembered(workload: Workload, known: Known, neighbours: type[Neighbours], power: int) -> Fraction:
+    """`from_columns` of the written matrix, computed once."""
+    key = swaps(neighbours), power
+    if key not in known:
+        known[key] = from_columns(workload.matrix(), neighbours, power=power)
+    return known[key]
 
 
 def from_columns(matrix: npt.NDArray[Any], neighbours: type[Neighbours], *, power: int) -> Fraction:

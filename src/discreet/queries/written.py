@@ -21,7 +21,7 @@ from discreet.data.records import countable
 from discreet.errors import UnsupportedError, require
 from discreet.privacy.neighbours import Neighbours
 from discreet.queries.local import Junta
-from discreet.queries.workload import DENSEST, Workload, from_columns
+from discreet.queries.workload import DENSEST, Known, Workload, remembered
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +56,7 @@ class Dense(Workload):
         whole = array.dtype.kind in "iub" or bool((array == array.round()).all() and (abs(array) < 1 << 53).all())
         self._entries = array.astype(np.int64) if whole else array.astype(np.float64)
         self._entries.flags.writeable = False
-        self._known: dict[tuple[type[Neighbours], int], Fraction] = {}
+        self._known: Known = {}
 
     def __len__(self) -> int:
         return self._entries.shape[0]
@@ -89,9 +89,7 @@ class Dense(Workload):
         return self._moved(neighbours, 1)
 
     def _moved(self, neighbours: type[Neighbours], power: int) -> Fraction:
-        if (neighbours, power) not in self._known:
-            self._known[neighbours, power] = from_columns(self._entries, neighbours, power=power)
-        return self._known[neighbours, power]
+        return remembered(self, self._known, neighbours, power)
 
     def row(self, index: int) -> Junta:
         """One row of the matrix."""
@@ -126,7 +124,7 @@ class RandomCounting(Workload):
             whole = isinstance(value, int) and not isinstance(value, bool)
             require(whole and least <= value < 1 << 63, f"an integer {name} >= {least}", **{name: value})
         self.count, self.seed = count, seed
-        self._known: dict[tuple[type[Neighbours], int], Fraction] = {}
+        self._known: Known = {}
 
     def __len__(self) -> int:
         return self.count
@@ -172,9 +170,7 @@ class RandomCounting(Workload):
         """From the columns where they are few, and at most `count`."""
         if not self.exact:
             return Fraction(self.count)
-        if (neighbours, 2) not in self._known:
-            self._known[neighbours, 2] = from_columns(self.matrix(), neighbours, power=2)
-        return self._known[neighbours, 2]
+        return remembered(self, self._known, neighbours, 2)
 
     def absolute(self, neighbours: type[Neighbours]) -> Fraction:
         """The same: entries and their differences are 0 or +-1."""
