@@ -165,7 +165,7 @@ class Synthesizer:
         )
         after(state)
         fitted = rounds.run(rows, state, rng=rng, after=after)
-        return Synthetic(encoding=encoding, model=fitted.model, guarantee=self.privacy(), progress=state)
+        return Synthetic(encoding=encoding, model=fitted.model, guarantee=self.privacy(), progress=state, schedule=plan)
 
     def privacy(self) -> Guarantee:
         """The budget, for the relation served."""

@@ -13,11 +13,14 @@ from discreet.queries.workload import Workload
 from discreet.release.models.graphical import GraphicalModel
 from discreet.synthesis.adaptive import Progress
 from discreet.synthesis.encoding import Encoding
+from discreet.synthesis.schedule import Schedule
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow
+
+    from discreet.synthesis.report import Report
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -28,6 +31,7 @@ class Synthetic:
     model: GraphicalModel
     guarantee: Guarantee
     progress: Progress
+    schedule: Schedule | None = None
 
     @property
     def rows(self) -> int:
@@ -56,6 +60,15 @@ class Synthetic:
     def answer(self, workload: Workload) -> npt.NDArray[np.generic]:
         """Answers of the model itself, without the noise of sampling; columns cut into intervals by interval."""
         return workload.answer(self.model)
+
+    def report(self, path: str | Path | None = None) -> Report:
+        """What was spent and measured and how well the model agrees, from public output; with a path, an HTML page."""
+        from discreet.synthesis.report import report
+
+        made = report(self)
+        if path is not None:
+            made.write(path)
+        return made
 
     def privacy(self) -> Guarantee:
         """What was spent."""
