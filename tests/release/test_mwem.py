@@ -22,8 +22,8 @@ from discreet.errors import DomainError, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.privacy.event import from_dict
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
-from discreet.privacy.neighbours import AddRemove, Replace
-from discreet.queries.marginals import marginals
+from discreet.privacy.neighbours import AddRemove, EdgeNeighbours, Local, NullRow, Replace
+from discreet.queries import marginals, parities, random_counting, ranges, thresholds
 from discreet.release.mwem import MWEM
 from discreet.release.mwem_average import _updated
 from discreet.release.mwem_fit import PRIOR, Fit
@@ -81,6 +81,34 @@ def test_the_relation_is_the_budgets_or_follows_from_n():
     assert MWEM(workload, budget=PureDP(1)).privacy().neighbours is AddRemove
     assert MWEM(workload, n=N, budget=PureDP(1, neighbours=AddRemove)).sensitivity == 1
     assert MWEM(workload, n=N, budget=PureDP(1)).sensitivity == 2
+
+
+def test_rows_that_are_replaced_move_two_cells_of_a_table_whatever_the_relation_is_called():
+    workload = marginals(BITS, 2)
+
+    assert MWEM(workload, n=N, budget=PureDP(1, neighbours=Local)).sensitivity == 2
+    assert MWEM(workload, n=N, budget=PureDP(1, neighbours=NullRow)).sensitivity == 1
+    with pytest.raises(UnsupportedError, match="graphs"):
+        MWEM(workload, n=N, budget=PureDP(1, neighbours=EdgeNeighbours))
+
+
+@pytest.mark.parametrize("relation", [Replace, AddRemove])
+@pytest.mark.parametrize(
+    "workload",
+    [
+        thresholds(9), ranges(6), parities(4, 2), random_counting(MIXED, 12, seed=1), thresholds(9) + ranges(9),
+        3 * ranges(5), marginals(MIXED, 1)[0:13],
+    ],
+    ids=lambda w: type(w).__name__,
+)  # fmt: skip
+def test_a_score_moves_by_no_more_than_the_sensitivity(workload, relation):
+    mechanism = MWEM(workload, n=N, budget=PureDP(1, neighbours=relation))
+    columns = workload.matrix().T
+
+    moved = np.abs(columns[:, None] - columns[None]).max() if relation is Replace else np.abs(columns).max()
+    assert mechanism.sensitivity == moved
+    release = mechanism(_data(workload.domain))
+    assert np.isfinite(release.answers).all()
 
 
 def test_a_public_n_is_never_read_off_the_data():

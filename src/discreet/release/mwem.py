@@ -37,8 +37,11 @@ from discreet.privacy.event import ComposedEvent, Event, RepeatedEvent
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import Neighbours, Replace
 from discreet.privacy.number import down, exact
+from discreet.queries.combined import Stacked
 from discreet.queries.marginals import Marginals
-from discreet.queries.workload import Workload, same_domain
+from discreet.queries.ordered import Ordered
+from discreet.queries.workload import Workload, same_domain, swaps
+from discreet.queries.written import RandomCounting
 from discreet.release.counted import counted
 from discreet.release.mwem_average import average
 from discreet.release.mwem_fit import Fit
@@ -143,9 +146,9 @@ class MWEM:
     @cached_property
     def sensitivity(self) -> int:
         """How far one score moves: an l1 distance of tables, or a query."""
-        if isinstance(self.queries, Marginals):
-            return 2 if self.tables and self.neighbours is Replace else 1
-        return max(1, *(math.ceil(query.absolute(self.neighbours)) for query in self.queries))
+        if self.tables:
+            return 2 if swaps(self.neighbours) else 1
+        return _largest_move(self.queries, self.neighbours)
 
     @cached_property
     def choice(self) -> Exponential:
@@ -250,12 +253,10 @@ class MWEM:
         assert isinstance(self.workload, Marginals)
         return np.repeat([float(weight) for weight in self.workload.weights], self.workload.sizes)
 
-    @property
+    @cached_property
     def width(self) -> int:
         """The longest interval that the values of one query need."""
-        if isinstance(self.queries, Marginals):
-            return 1
-        return max(1, *(math.ceil(query.absolute(Replace)) for query in self.queries))
+        return _largest_move(self.queries, Replace)
 
     def errors(self) -> error_forms.Errors:
         """The bound of the theorem at 5 %, for averages; nothing is proven of the other estimate."""
@@ -288,3 +289,13 @@ class MWEM:
 
     def __repr__(self) -> str:
         return f"MWEM({len(self.workload)} queries, {self.budget!r}, rounds={self.rounds})"
+
+
+def _largest_move(workload: Workload, neighbours: type[Neighbours]) -> int:
+    """The most that one query moves, rounded up to a whole number of at least 1."""
+    swaps(neighbours)  # graphs have other relations
+    if isinstance(workload, Ordered | RandomCounting) or (isinstance(workload, Marginals) and not workload.weighted):
+        return 1  # entries are 0 and 1
+    if isinstance(workload, Stacked):
+        return max(_largest_move(part, neighbours) for part in workload.parts)
+    return max(1, *(math.ceil(query.absolute(neighbours)) for query in workload))
