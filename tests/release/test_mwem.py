@@ -198,13 +198,14 @@ def test_bits_and_cells_come_to_the_same_estimate(device):
     assert np.abs(found[0][1] - true).max() < 60
 
 
-def test_the_same_run_on_arrays_of_a_device():
-    mechanism = MWEM(marginals(BITS, 2), n=N, budget=ZCDP(1), rounds=8)
-    here = mechanism(_data(BITS), rng=SeededRandom(5))
-    there = replace(mechanism, device="cpu:0")(_data(BITS), rng=SeededRandom(5))
+@pytest.mark.parametrize("domain", [BITS, MIXED], ids=["bits", "mixed"])
+def test_arrays_of_a_device_do_as_well(domain):
+    workload, data = marginals(domain, 2), _data(domain)
+    release = MWEM(workload, n=N, budget=ZCDP(1), rounds=15, device="cpu:0")(data)
+    flat = np.abs(workload.answer(_flat(domain)) - workload.answer(data)).mean()
 
-    np.testing.assert_allclose(here.answers, there.answers, atol=0.01 * N)
-    assert there.model.cells.__class__.__module__ == "torch"
+    assert np.abs(release.answers - workload.answer(data)).mean() < 0.3 * flat
+    assert type(release.model.cells).__module__ == "torch"
 
 
 def _fit_of(universe, places, values, v, n):
