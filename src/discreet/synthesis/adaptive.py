@@ -29,7 +29,7 @@ from discreet.data.records import Records
 from discreet.hazmat.entropy import RandomSource
 from discreet.release.models.estimate import Estimate, Measurement, estimate
 from discreet.release.models.graphical import GraphicalModel
-from discreet.release.models.junction import junction_size
+from discreet.release.models.junction import junction_sizes
 from discreet.synthesis.resolution import Table, tables
 from discreet.synthesis.schedule import Schedule
 
@@ -124,15 +124,10 @@ class Adaptive:
         assert self.schedule.rounds > 0
         share = max(self.cells * (progress.rounds + 1) / self.schedule.rounds, 1000)
         held = [measurement.columns for measurement in progress.measurements]
-        fits: set[tuple[str, ...]] = set()
-        for columns in self._drawn(progress.rounds):
-            if len(fits) == COMPARED:
-                break
-            known = columns in held  # and then the model stays as large as it is
-            if (known or junction_size(self.domain, [*held, columns]) <= share) and not (
-                self.tree and _connected(columns, held)
-            ):
-                fits.add(columns)
+        drawn = [columns for columns in self._drawn(progress.rounds) if not self.tree or not _connected(columns, held)]
+        sizes = junction_sizes(self.domain, held, drawn)
+        small = [columns for columns, size in zip(drawn, sizes.tolist(), strict=True) if size <= share]
+        fits = set(small[:COMPARED])
         return [table for table in pool if table.columns in fits]
 
     def _drawn(self, number: int) -> list[tuple[str, ...]]:

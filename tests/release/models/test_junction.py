@@ -8,7 +8,7 @@ import pytest
 
 from discreet.data import Domain, Identifier, Integer
 from discreet.errors import ParameterError
-from discreet.release.models.junction import JunctionTree, junction_size
+from discreet.release.models.junction import JunctionTree, junction_size, junction_sizes
 from tests.release.models.enumeration import SHAPES, small_domain
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 2, "e": 5, "f": 3, "g": 7}
@@ -103,3 +103,17 @@ def test_columns_in_no_set_stand_alone():
 def test_sets_are_of_columns_of_the_domain(sets):
     with pytest.raises(ParameterError, match="need sets of columns of the domain"):
         junction_size(small_domain(2, 2), sets)
+
+
+def test_compiled_sizes_are_those_of_the_trees():
+    """Random graphs of up to 70 columns: more than one word of bits."""
+    rng = np.random.default_rng(3)
+    for columns in (2, 5, 9, 17, 40, 66, 70):
+        domain = Domain({f"c{i}": Integer(0, int(rng.integers(1, 7))) for i in range(columns)})
+        names = list(domain)
+        drawn = [tuple(rng.choice(names, size=min(columns, 1 + i % 3), replace=False).tolist()) for i in range(columns)]
+        more = [tuple(rng.choice(names, size=2, replace=False).tolist()) for _ in range(6)]
+
+        sizes = junction_sizes(domain, drawn, more)
+
+        assert sizes.tolist() == pytest.approx([junction_size(domain, [*drawn, one]) for one in more], rel=1e-12)

@@ -17,10 +17,15 @@ import heapq
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from discreet.data.domain import Domain
 from discreet.data.records import countable
 from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,40 @@ def junction_size(domain: Domain, sets: Iterable[Sequence[str]]) -> int:
     """
     sizes = {name: declared.size for name, declared in countable(domain).items()}
     return _smallest(list(sizes.values()), _joined(list(sizes), sets))[1]
+
+
+def junction_sizes(
+    domain: Domain, sets: Iterable[Sequence[str]], more: Sequence[Sequence[str]]
+) -> npt.NDArray[np.float64]:
+    """The size of the model with each one of `more` besides the sets, in compiled code: to the precision of a float.
+
+    >>> from discreet.data.columns import Boolean, Integer
+    >>> domain = Domain({"age": Integer(0, 99), "icu": Boolean(), "smokes": Boolean()})
+    >>> junction_sizes(domain, [("age", "icu")], [("age", "icu"), ("age", "smokes")]).tolist()
+    [202.0, 400.0]
+    """
+    import numpy as np
+
+    from discreet.release.models.junction_kernels import sizes_with
+
+    sizes = {name: declared.size for name, declared in countable(domain).items()}
+    names = list(sizes)
+    place = {name: index for index, name in enumerate(names)}
+    masks = [sum(1 << place[name] for name in one) for one in more]
+    found = np.empty(len(masks))
+    counts = np.array(list(sizes.values()), dtype=np.float64)
+    near, joined = (_words(one, len(names)) for one in (_joined(names, sets), masks))
+    sizes_with(near, joined, counts, found)
+    return found
+
+
+def _words(masks: list[int], count: int) -> npt.NDArray[np.uint64]:
+    """Bits in words of 64."""
+    import numpy as np
+
+    words = -(-count // 64)
+    made = [[mask >> 64 * word & (1 << 64) - 1 for word in range(words)] for mask in masks]
+    return np.array(made, dtype=np.uint64).reshape(len(masks), words)
 
 
 def _joined(names: list[str], sets: Iterable[Sequence[str]]) -> list[int]:
