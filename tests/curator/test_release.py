@@ -233,6 +233,16 @@ def test_what_cannot_be_released_is_refused_free(curator, visits, ledger):
     assert spends(ledger) == 0
 
 
+def test_a_release_too_large_to_keep_is_refused_free(ledger):
+    domain = Domain({"x": Integer(0, 9_999), "y": Integer(0, 9_999)})
+    table = Table(pd.DataFrame({"x": [1], "y": [2]}), domain=domain, unit=None)
+    curator = Curator({"t": table}, budget=PureDP(1), ledger=ledger, rng=SeededRandom(1))
+
+    with pytest.raises(UnsupportedError, match="100,000,000 answers is too large"):
+        curator.release(marginals(domain, 2), table="t", epsilon=1)
+    assert spends(ledger) == 0
+
+
 def test_a_missing_column_is_free(ledger):
     table = Table(pd.DataFrame({"ward": ["oncology"]}), domain=SMALL, unit=None)
     curator = Curator({"visits": table}, budget=PureDP(1), ledger=ledger, rng=SeededRandom(1))

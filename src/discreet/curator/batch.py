@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Choice = str | Callable[..., ReleaseMechanism]
 
 ROWS = 100_000  # a guess of the number of rows for forecasts, where neither the table nor the question gives one
+MOST = 64_000_000  # answers of one release, which the ledger keeps
 SECONDS = 2.0  # for each simulation of the planner
 
 
@@ -162,6 +163,11 @@ def batch(
         raise ParameterError(f"need 'auto', a name, a mechanism class or a factory, got {type(mechanism).__name__}")
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
         raise ParameterError(f"need an integer n >= 1, got n={n!r}")
+    if len(workload) > MOST:
+        raise UnsupportedError(
+            f"a release of {len(workload):,} answers is too large, at most {MOST:,} are kept: leave columns out"
+            " (Domain.project), or declare coarser steps"
+        )
     asked = hashlib.sha256(json.dumps(workload.to_dict()).encode()).hexdigest()  # refused where it has no name
     spending = spending_of(epsilon, budget)
     row, cost = _lane(workload, spending, reading.table.rows_per_unit)

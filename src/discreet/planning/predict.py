@@ -115,14 +115,15 @@ def median_largest(variances: npt.NDArray[np.float64]) -> float:
     import numpy as np
     from scipy.special import ndtr
 
-    spread = np.sqrt(variances[variances > 0])
+    kinds, runs = np.unique(variances[variances > 0], return_counts=True)  # millions of cells have few variances
+    spread = np.sqrt(kinds)
     if not len(spread):
         return 0.0
     low, high = 0.0, 10.0 * float(spread.max())
     for _ in range(60):
         middle = (low + high) / 2
         inside = np.log1p(-2 * ndtr(-middle / spread))
-        low, high = (low, middle) if float(inside.sum()) >= -math.log(2) else (middle, high)
+        low, high = (low, middle) if float((runs * inside).sum()) >= -math.log(2) else (middle, high)
     return high
 
 
