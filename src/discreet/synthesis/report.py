@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from discreet.queries.workload import Countable
     from discreet.synthesis.synthetic import Synthetic
 
 COLUMNS = 60  # in the picture of the associations, at most
@@ -175,14 +176,14 @@ def _compared(model: GraphicalModel, one: Measurement) -> Measured:
     return Measured(columns=one.columns, cells=noisy.size, sd=one.sd, off=off, noise=misplaced)
 
 
-def associations(model: GraphicalModel, names: Sequence[str]) -> tuple[list[tuple[str, str]], npt.NDArray[np.float64]]:
+def associations(data: Countable, names: Sequence[str]) -> tuple[list[tuple[str, str]], npt.NDArray[np.float64]]:
     """All pairs, the strongest first, and Cramer's V of each."""
     import numpy as np
 
     matrix = np.eye(len(names))
     found = {}
     for (i, one), (j, other) in itertools.combinations(enumerate(names), 2):
-        matrix[i, j] = matrix[j, i] = found[one, other] = cramer(model.marginal([one, other]))
+        matrix[i, j] = matrix[j, i] = found[one, other] = cramer(data.marginal([one, other]))
     return sorted(found, key=found.__getitem__, reverse=True), matrix
 
 

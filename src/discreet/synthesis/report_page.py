@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -62,9 +63,11 @@ def _cell(value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as reports print it: four digits of a float.
+    """A value as reports print it: four digits of a float, a dash where there is none.
 
-    >>> shown(0.123456), shown(12), shown("age")
-    ('0.1235', '12', 'age')
+    >>> shown(0.123456), shown(12), shown("age"), shown(float("nan"))
+    ('0.1235', '12', 'age', '-')
     """
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return "-" if math.isnan(value) else f"{value:.4g}"
+    return str(value)

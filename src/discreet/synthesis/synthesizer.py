@@ -140,7 +140,7 @@ class Synthesizer:
         from discreet.synthesis.stored import load_progress, save_progress
 
         encoding, plan = self.encoding, self.schedule
-        rows = counted(data, encoding.domain)
+        rows = counted(data, encoding.domain, neighbours=self.neighbours)
         if not isinstance(rows, Records):
             raise UnsupportedError("a synthesizer is fitted to rows: pass a frame, a file or Records")
         rows = encoding.encode(rows)
