@@ -55,8 +55,11 @@ class Records:
         self._columns = tuple(arrays)
 
     @classmethod
-    def from_frame(cls, frame: object, domain: Domain) -> Records:
+    def from_frame(cls, frame: object, domain: Domain, *, every_row: bool = False) -> Records:
         """The rows of a frame (pandas, Polars, Arrow) or of a file, read by the declaration.
+
+        Where the number of rows is public none may vanish: with `every_row` a value that is not declared counts as
+        the first one of its column instead of dropping its row.
 
         >>> import pandas as pd
         >>> from discreet.data.columns import Categorical
@@ -66,7 +69,7 @@ class Records:
         """
         from discreet.data.engines.positions import positions
 
-        return cls(domain, positions(frame, countable(domain)))
+        return cls(domain, positions(frame, countable(domain), every_row=every_row))
 
     @classmethod
     def random(cls, domain: Domain, n: int, *, seed: int) -> Records:

@@ -33,7 +33,7 @@ from discreet.privacy.event import ComposedEvent, Event, PureEvent, RepeatedEven
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.number import Number, exact
-from discreet.queries.workload import Rows, Workload
+from discreet.queries.workload import Rows, Workload, swaps
 from discreet.release.counted import counted
 from discreet.release.net import widest
 from discreet.release.noise import relation_for
@@ -104,6 +104,7 @@ class BoostedQueries:
         require(0 < exact(self.share) < 1, "0 < share < 1", share=self.share)
         require(0 < self.beta < 1, "0 < beta < 1", beta=self.beta)
         self._parts()  # refuse a bad budget now
+        swaps(self.neighbours)  # and graphs
 
     @property
     def neighbours(self) -> type[Neighbours]:
@@ -165,7 +166,7 @@ class BoostedQueries:
         """Run the rounds and take medians."""
         import numpy as np
 
-        held = counted(data, self.workload.domain)
+        held = counted(data, self.workload.domain, neighbours=self.neighbours)
         true = np.asarray(integers(self.workload.answer(held))).astype(np.int64)
         answers = np.empty((self.rounds, len(true)), dtype=np.int64)  # (rounds, queries)
         gained = np.zeros(len(true), dtype=np.int64)  # slack times the sum of all a_q

@@ -8,14 +8,18 @@ from discreet.data.domain import Domain
 from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.data.histogram import Histogram
 from discreet.data.records import Records
-from discreet.queries.workload import same_domain
+from discreet.privacy.neighbours import AddRemove, Neighbours
+from discreet.queries.workload import same_domain, swaps
 
 if TYPE_CHECKING:
     from discreet.queries.workload import Countable
 
 
-def counted(data: object, domain: Domain) -> Countable:
+def counted(data: object, domain: Domain, *, neighbours: type[Neighbours] = AddRemove) -> Countable:
     """The data as something that can be counted; frames are read by the declaration, another domain is refused.
+
+    Where a row may be replaced the number of rows is public, and no row of a frame is dropped: one that is not valid
+    would be a removal, which the sensitivities under Replace do not cover.
 
     >>> import pandas as pd
     >>> from discreet.data.columns import Boolean
@@ -23,6 +27,6 @@ def counted(data: object, domain: Domain) -> Countable:
     Records(columns=1)
     """
     if not isinstance(data, Histogram | Records | TablesOfCounts):
-        return Records.from_frame(data, domain)
+        return Records.from_frame(data, domain, every_row=swaps(neighbours))
     same_domain(domain, data.domain)
     return data

@@ -233,7 +233,8 @@ class Factorization:
         import numpy as np
 
         strategy, noise = self.measured, self.noise
-        noisy = np.asarray(noise(strategy.measured(counted(data, self.workload.domain)), rng=rng))
+        held = counted(data, self.workload.domain, neighbours=self.neighbours)
+        noisy = np.asarray(noise(strategy.measured(held), rng=rng))
         answers = strategy.answered(noisy)
         return Release(workload=self.workload, answers=answers, guarantee=self.privacy(), errors=self.errors())
 

@@ -71,7 +71,7 @@ class IndependentNoise:
         """Noisy answers on a histogram, on encoded rows or on a frame."""
         import numpy as np
 
-        true = integers(self.workload.answer(counted(data, self.workload.domain)))
+        true = integers(self.workload.answer(counted(data, self.workload.domain, neighbours=self.neighbours)))
         answers = np.asarray(self.noise(true, rng=rng), dtype=np.float64)
         return Release(workload=self.workload, answers=answers, guarantee=self.privacy(), errors=self.errors())
 

@@ -171,7 +171,7 @@ class MWEM:
 
     def __call__(self, data: object, *, rng: RandomSource | None = None) -> Release:
         """An estimate of the data, a histogram, encoded rows or a frame, and the answers on it."""
-        private = counted(data, self.workload.domain)
+        private = counted(data, self.workload.domain, neighbours=self.neighbours)
         same_domain(self.workload.domain, private.domain)
         n = self.n if self.count is None else self._rows(private, rng)
         assert n is not None

@@ -16,9 +16,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import UnsupportedError, require
-from discreet.privacy.neighbours import Neighbours, Replace
+from discreet.privacy.neighbours import Neighbours
 from discreet.queries.marginals import Marginals
-from discreet.queries.workload import DENSEST, Workload
+from discreet.queries.workload import DENSEST, Workload, swaps
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,12 +98,19 @@ def covering(family: npt.NDArray[Any], candidates: npt.NDArray[Any], alpha: floa
 
 
 def widest(workload: Workload, relation: type[Neighbours]) -> int:
-    """The most that one answer of an integer workload moves between neighbours."""
+    """The most that one answer of an integer workload moves between neighbours: of rows, graphs are refused.
+
+    >>> from discreet.privacy.neighbours import AddRemove, Replace
+    >>> from discreet.queries.ordered import thresholds
+    >>> widest(3 * thresholds(5), Replace), widest(3 * thresholds(5), AddRemove)
+    (3, 3)
+    """
+    changed = swaps(relation)
     if isinstance(workload, Marginals):
         return int(max(workload.weights))
     queries, cells = workload.shape
     if queries * cells > DENSEST:
         return int(max(query.absolute(relation) for query in workload))
     matrix = workload.matrix()
-    moved = matrix.max(axis=1) - matrix.min(axis=1) if relation is Replace else abs(matrix).max(axis=1)
+    moved = matrix.max(axis=1) - matrix.min(axis=1) if changed else abs(matrix).max(axis=1)
     return int(moved.max())

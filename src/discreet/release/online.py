@@ -114,7 +114,9 @@ class PrivateMultiplicativeWeights:
     def histogram(self, data: object) -> Histogram:
         """The data, counted."""
         if not isinstance(data, Histogram):
-            data = (data if isinstance(data, Records) else Records.from_frame(data, self.domain)).histogram()
+            every_row = swaps(self.neighbours)  # n is public
+            rows = data if isinstance(data, Records) else Records.from_frame(data, self.domain, every_row=every_row)
+            data = rows.histogram()
         if list(data.domain) != list(self.domain) or data.domain != self.domain:
             raise DomainError("the data and the questions have different domains")
         return data

@@ -127,7 +127,7 @@ class LeastSquaresProjection:
         """The nearest answers, and a histogram that gives them where the universe can be listed."""
         import numpy as np
 
-        held = counted(data, self.workload.domain)
+        held = counted(data, self.workload.domain, neighbours=self.neighbours)
         bound = self._rows(held, rng=rng)
         found = self.project(np.asarray(self.noisy(held, rng=rng).answers, dtype=np.float64), rows=bound)
         model = self._model(found, bound) if self.workload.domain.size <= LISTED else None

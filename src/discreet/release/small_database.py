@@ -75,6 +75,7 @@ class SmallDatabase:
         if not self.workload.integral:
             raise UnsupportedError("the small database mechanism needs queries with integer values; scale them")
         self.epsilon  # noqa: B018 - refuse a bad budget now
+        swaps(self.neighbours)  # and graphs
         whole = isinstance(self.n, int) and not isinstance(self.n, bool)
         require(whole and self.n >= 1, "an integer n >= 1", n=self.n)
         if self.candidates is not None:
@@ -128,7 +129,7 @@ class SmallDatabase:
         import numpy as np
 
         listed = self.listed()
-        true = integers(self.workload.answer(counted(data, self.workload.domain)))
+        true = integers(self.workload.answer(counted(data, self.workload.domain, neighbours=self.neighbours)))
         chosen = listed[self.mechanism(self.scores(np.asarray(true), listed), rng=rng)]
         counts = chosen * (self.n / int(chosen.sum()))
         return Release(

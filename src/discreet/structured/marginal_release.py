@@ -162,7 +162,7 @@ class MarginalRelease:
             quotient, remainder = np.divmod(noise, m)
             return (values + quotient) + remainder / m
 
-        values = measured(self.residuals, source(data, self.workload), noisy)
+        values = measured(self.residuals, source(data, self.workload, self.neighbours), noisy)
         unbiased = answers(self.residuals, values, self.workload)
         made = non_negative(self.residuals, values, self.workload)
         errors = Adjusted(self.errors(), unbiased=unbiased, answers=made)

@@ -51,7 +51,8 @@ class ProjectedParities:
 
     def __call__(self, data: object, *, rng: RandomSource | None = None) -> Release:
         """Projected parities in counts, of a histogram, of encoded rows or of a frame."""
-        return self.projection(counted(data, self.workload.domain), rng=rng).release(self.workload)
+        held = counted(data, self.workload.domain, neighbours=self.projection.neighbours)
+        return self.projection(held, rng=rng).release(self.workload)
 
     def privacy(self) -> Guarantee:
         """The budget, for the relation served."""

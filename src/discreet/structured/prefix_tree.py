@@ -149,7 +149,7 @@ class PrefixTree:
                 rows <= self.rows_per_unit, "rows_per_unit of the table or more", table=rows, here=self.rows_per_unit
             )
             return column_counts(data, name, domain[name])
-        found = counted(data, domain)
+        found = counted(data, domain, neighbours=self.neighbours)
         same_domain(domain, found.domain)
         whole = integers(found.marginal([name]))
         assert not isinstance(whole, int)

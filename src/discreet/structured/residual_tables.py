@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from discreet.privacy.neighbours import Neighbours
     from discreet.queries.workload import Countable
     from discreet.structured.residual import Floats, Places
 
@@ -35,13 +36,13 @@ if TYPE_CHECKING:
 CELLS = 1 << 21  # of the tables that are worked on at a time
 
 
-def source(data: object, workload: Marginals) -> Countable:
+def source(data: object, workload: Marginals, neighbours: type[Neighbours]) -> Countable:
     """What the tables are counted from: a histogram, rows, a frame or file that is encoded first, or a private table.
 
     A table with one row to a unit is read row by row by the embedded engine, and by few group-bys elsewhere.
     """
     if not isinstance(data, Table):
-        return counted(data, workload.domain)
+        return counted(data, workload.domain, neighbours=neighbours)
     if data.rows_per_unit != 1:
         raise UnsupportedError("a unit with several rows is paid for by Curator.release; here rows_per_unit must be 1")
     for name, declared in workload.domain.items():

@@ -24,9 +24,17 @@ if TYPE_CHECKING:
 
 
 def positions(
-    frame: object, domain: Domain, *, unit: str | None = None, rows_per_unit: int = 1, salt: int = 0
+    frame: object,
+    domain: Domain,
+    *,
+    unit: str | None = None,
+    rows_per_unit: int = 1,
+    salt: int = 0,
+    every_row: bool = False,
 ) -> list[npt.NDArray[np.int64]]:
     """One array per column; rows with a NULL where none is declared, or without their unit, are dropped.
+
+    With `every_row` such a NULL is read as the first value instead.
 
     >>> import pandas as pd
     >>> from discreet.data.columns import Integer
@@ -36,7 +44,9 @@ def positions(
     import numpy as np
 
     with DuckDB()._open() as connection:
-        sql, kind = reached(lambda: _statement(connection, frame, domain, unit), "the source cannot be opened")
+        sql, kind = reached(
+            lambda: _statement(connection, frame, domain, unit, every_row=every_row), "the source cannot be opened"
+        )
         if kind is not None:
             sql = _bounded(sql, kind, len(domain), rows_per_unit, salt)
         found = constant_faults(lambda: connection.execute(sql).fetchnumpy())
@@ -50,7 +60,7 @@ def ready(frame: object, domain: Domain, *, unit: str | None = None) -> None:
 
 
 def _statement(
-    connection: duckdb.DuckDBPyConnection, frame: object, domain: Domain, unit: str | None
+    connection: duckdb.DuckDBPyConnection, frame: object, domain: Domain, unit: str | None, *, every_row: bool = False
 ) -> tuple[str, str | None]:
     """The rows as columns c0, c1, ... and u, the unit, if one is named; and of which kind it is."""
     (place,) = sources.attach(connection, [frame])
@@ -62,8 +72,8 @@ def _statement(
     for number, (name, declared) in enumerate(domain.items()):
         low, high = declared.codes
         value = f"{code(declared, name=name, physical=physical[name])} - {low}"
-        if declared.nullable:
-            value = f"COALESCE({value}, {high - low + 1})"
+        if declared.nullable or every_row:
+            value = f"COALESCE({value}, {high - low + 1 if declared.nullable else 0})"
         else:
             kept.append(f"c{number} IS NOT NULL")
         chosen.append(f"{value} AS c{number}")
