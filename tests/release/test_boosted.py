@@ -17,7 +17,8 @@ from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.privacy.finite import FiniteMechanism
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
-from discreet.privacy.neighbours import AddRemove, Replace
+from discreet.privacy.neighbours import AddRemove, Local, NodeNeighbours, Replace
+from discreet.queries.local import Junta
 from discreet.queries.marginals import marginals
 from discreet.queries.ordered import thresholds
 from discreet.release.boosted import BoostedQueries, error_from_mean, sample_for
@@ -199,6 +200,19 @@ def test_real_bases_answer_queries_that_were_never_sampled(kind, error):
     assert abs(release.answers - workload.answer(data)).max() <= boosted.accuracy()
     assert abs(once.answer(workload) - workload.answer(data)).max() > boosted.accuracy()
     assert release.privacy() == ZCDP(0.5, neighbours=Replace)
+
+
+def test_the_span_is_that_of_the_relation():
+    """Where rows are changed, queries move as far as two values are apart; the slack grows with it."""
+    signs = Junta(LINE, ("row",), np.where(np.arange(LINE.size) % 2, 1, -1))
+    made = {
+        relation: BoostedQueries(None, signs, budget=ZCDP(1, neighbours=relation), sample=5, error=1, n=10)
+        for relation in (Replace, Local, AddRemove)
+    }
+
+    assert [made[relation].span for relation in (Replace, Local, AddRemove)] == [2, 2, 1]
+    with pytest.raises(UnsupportedError, match="about graphs"):
+        BoostedQueries(None, signs, budget=ZCDP(1, neighbours=NodeNeighbours), sample=5, error=1)
 
 
 def test_samples_large_enough_for_the_class_of_answers():

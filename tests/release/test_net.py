@@ -9,7 +9,8 @@ import pytest
 from discreet.data.columns import Integer
 from discreet.data.domain import Domain
 from discreet.errors import ParameterError, UnsupportedError
-from discreet.privacy.neighbours import AddRemove, Replace
+from discreet.privacy.neighbours import AddRemove, EdgeNeighbours, Local, NodeNeighbours, NullRow, Replace
+from discreet.queries.local import Junta
 from discreet.queries.marginals import marginals
 from discreet.queries.ordered import thresholds
 from discreet.release.net import covering, multisets, net_distance, net_rows, widest
@@ -74,6 +75,22 @@ def test_the_widest_query_is_found_in_every_form():
     assert widest(marginals(domain, 1), Replace) == 1
     assert widest(thresholds(5), Replace) == 1
     assert widest(3 * thresholds(5), AddRemove) == 3
+
+
+@pytest.mark.parametrize("relation", [Replace, Local, AddRemove, NullRow])
+def test_a_query_moves_as_far_as_two_rows_are_apart_where_rows_are_changed(relation):
+    """Local changes a row as Replace does; the largest absolute value would be half of what it moves."""
+    signs = Junta(Domain({"row": Integer(0, 2)}), ("row",), np.array([-2, 0, 2]))
+
+    assert widest(signs, relation) == (4 if relation in (Replace, Local) else 2)
+    assert widest(signs, relation) == signs.absolute(relation)
+
+
+@pytest.mark.parametrize("relation", [EdgeNeighbours, NodeNeighbours])
+def test_relations_about_graphs_are_refused(relation):
+    for workload in (thresholds(5), marginals(Domain({"age": Integer(0, 4)}), 1)):
+        with pytest.raises(UnsupportedError, match="about graphs"):
+            widest(workload, relation)
 
 
 def test_what_cannot_be_listed_is_refused_with_its_number():

@@ -17,7 +17,8 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.mechanisms.exponential import Exponential
 from discreet.privacy.finite import FiniteMechanism
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
-from discreet.privacy.neighbours import AddRemove, Replace
+from discreet.privacy.neighbours import AddRemove, EdgeNeighbours, Local, Replace
+from discreet.queries.local import Junta
 from discreet.queries.marginals import marginals
 from discreet.queries.ordered import thresholds
 from discreet.release.small_database import SmallDatabase, best_rows
@@ -68,6 +69,19 @@ def test_a_public_guess_of_n_is_private_when_rows_come_and_go():
     assert small.privacy().neighbours is AddRemove
     with pytest.raises(UnsupportedError, match="number of rows, which is private"):
         small.accuracy()
+
+
+@pytest.mark.parametrize("relation", [Replace, Local])
+def test_queries_with_negative_values_are_private_where_rows_are_changed(relation):
+    """The twin has the sensitivity max |q| = 1 in place of max q - min q = 2."""
+    signs = Junta(BIT, ("bit",), np.array([-1, 1]))
+    small = SmallDatabase(signs, n=6, budget=PureDP(1, neighbours=relation), rows=6)
+    halved = Exponential(epsilon=1, sensitivity=small.mechanism.sensitivity // 2)
+
+    assert tabulated(small, cells=2, n=6, relation=Replace).epsilon() <= 1
+    assert tabulated(small, cells=2, n=6, relation=Replace, mechanism=halved).epsilon() > 1.2
+    with pytest.raises(UnsupportedError, match="about graphs"):
+        SmallDatabase(signs, n=6, budget=PureDP(1, neighbours=EdgeNeighbours), rows=6)
 
 
 def test_given_candidates_of_different_sizes_are_private():
