@@ -135,6 +135,33 @@ def test_scores_are_the_exact_distance():
     assert small.scores(x, small.listed()).tolist() == naive
 
 
+def test_no_refusal_depends_on_the_true_answers():
+    """More rows than the guess are cut to what fits; the twin, without the cut, wraps or has to refuse."""
+    small = SmallDatabase(marginals(BIT, 1), n=10**6, budget=PureDP(1, neighbours=AddRemove), rows=1000)
+    listed = small.listed()
+    for rows in (10**6, 10**15, 2**62, 2**63 - 1):
+        scores = small.scores(np.array([rows, rows - 1]), listed)
+        uncut = [
+            -max(abs(1000 * v - 10**6 * y) for v, y in zip((rows, rows - 1), row, strict=True))
+            for row in listed.tolist()
+        ]
+
+        assert scores.max() <= 0
+        assert scores.min() >= -(2**62)
+        assert (scores.tolist() == uncut) == (rows <= 10**15)
+    with pytest.raises(ParameterError, match="fit in 64 bits"):
+        SmallDatabase(marginals(BIT, 1), n=2**55, budget=PureDP(1), rows=1000).scores(np.array([0, 0]), listed)
+
+
+def test_the_cut_moves_no_further_than_the_answers():
+    small = SmallDatabase(marginals(BIT, 1), n=10**6, budget=PureDP(1, neighbours=AddRemove), rows=1000)
+    listed, limit = small.listed(), 2**62 // 1000 - 10**6
+    for rows in (limit - 1, limit, limit + 1):
+        moved = abs(small.scores(np.array([rows, 0]), listed) - small.scores(np.array([rows + 1, 0]), listed))
+
+        assert moved.max() <= small.mechanism.sensitivity
+
+
 def test_the_default_number_of_rows_has_the_least_bound():
     for n, epsilon in ((200, 1), (1000, Fraction(1, 2)), (5000, 4)):
         chosen = best_rows(3, 3, n, Fraction(epsilon))

@@ -167,7 +167,7 @@ class BoostedQueries:
         import numpy as np
 
         held = counted(data, self.workload.domain, neighbours=self.neighbours)
-        true = np.asarray(integers(self.workload.answer(held))).astype(np.int64)
+        true = np.clip(integers(self.workload.answer(held)), -FARTHEST, FARTHEST).astype(np.int64)
         answers = np.empty((self.rounds, len(true)), dtype=np.int64)  # (rounds, queries)
         gained = np.zeros(len(true), dtype=np.int64)  # slack times the sum of all a_q
         slack = self.slack

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 BLOCK = 1 << 24  # answers of candidates held at once
+WIDEST = 1 << 62  # scores are not below - this
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -151,13 +152,14 @@ class SmallDatabase:
         return multisets(cells, self.size)
 
     def scores(self, true: npt.NDArray[Any], listed: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """- max |m q(x) - n q(y)| for every candidate y, exactly."""
+        """- max |m q(x) - n q(y)| for every candidate y, exactly; q(x) is cut to what fits, by public numbers alone."""
         import numpy as np
 
         matrix = self.workload.matrix()
-        top = self.size * max(self.n, *(abs(int(value)) for value in true)) * max(1, int(abs(matrix).max()))
-        require(2 * top < 1 << 62, "scores that fit in 64 bits; pass fewer rows", rows=self.size)
-        target = self.size * true.astype(np.int64)
+        most = self.n * max(1, int(abs(matrix).max()))  # n q(y) / m, and the answers of n rows
+        limit = WIDEST // self.size - most
+        require(limit >= most, "scores that fit in 64 bits; pass fewer rows", rows=self.size)
+        target = self.size * np.clip(true, -limit, limit).astype(np.int64)
         out = np.empty(len(listed), dtype=np.int64)
         step = max(1, BLOCK // len(matrix))
         for start in range(0, len(listed), step):
