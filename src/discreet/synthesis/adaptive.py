@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING
 from discreet.data.domain import Domain
 from discreet.data.records import Records
 from discreet.hazmat.entropy import RandomSource
-from discreet.release.models.estimate import Estimate, Measurement, estimate
+from discreet.release.models.estimate import WARMTH, Estimate, Measurement, estimate
 from discreet.release.models.graphical import GraphicalModel
 from discreet.release.models.junction import junction_sizes
 from discreet.synthesis.resolution import Table, tables
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 CELLS = 500_000  # of the largest model
 COMPARED = 400  # sets of columns in a round, at most
 KEPT = 1 << 25  # counts that are kept between rounds, at most
+QUICK = 60  # iterations of a fit between two rounds
 NOISE = math.sqrt(2 / math.pi)  # the mean absolute value of normal noise of standard deviation 1
 
 
@@ -115,7 +117,7 @@ class Adaptive:
             progress.measurements.append(self._measure(table, data, rng))
             progress.chosen.append(table.columns)
             progress.rounds += 1
-            progress.fitted = self._fit(progress, total, iterations=200)
+            progress.fitted = self._fit(progress, total, iterations=QUICK, hot=self.zeros is not None)
             after(progress)
         return self._fit(progress, total, iterations=1000, steps=2)
 
@@ -162,7 +164,9 @@ class Adaptive:
         noisy = np.asarray(self.schedule.noise(np.ascontiguousarray(counts), rng=rng), dtype=np.float64)
         return Measurement(table.columns, noisy, sd=self.schedule.sd, bins=table.bins)
 
-    def _fit(self, progress: Progress, total: float, *, iterations: int, steps: int = 1) -> Estimate:
+    def _fit(self, progress: Progress, total: float, *, iterations: int, steps: int = 1, hot: bool = True) -> Estimate:
+        """A fit that goes on from the last; where it need not be `hot`, it may end early instead of being softened."""
+        median = statistics.median(one.sd for one in progress.measurements)
         return estimate(
             self.domain,
             progress.measurements,
@@ -171,6 +175,7 @@ class Adaptive:
             start=progress.fitted,
             iterations=iterations,
             steps=steps,
+            temperature=None if hot else WARMTH * total / median,
         )
 
 
