@@ -224,6 +224,8 @@ def test_a_stopped_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     assert all(np.allclose(one.values, other.values) for one, other in kept)  # nothing is measured again
     with pytest.raises(ParameterError, match="another domain, budget or schedule"):
         Synthesizer(BITS, budget=dc.ZCDP(0.6), rounds=6).fit(data, checkpoint=file)
+    with pytest.raises(ParameterError, match="another domain, budget or schedule"):
+        Synthesizer(BITS, budget=dc.ZCDP(0.5), rounds=6, rows_per_unit=2).fit(data, checkpoint=file)
     file.write_text("{}")
     with pytest.raises(ParameterError, match="not a checkpoint"):
         synthesizer.fit(data, checkpoint=file)
@@ -239,6 +241,34 @@ def test_time_and_memory_are_bounded():
 
     assert short.progress.rounds == 0
     assert small.model.size <= 2000
+
+
+def test_the_time_limit_counts_no_time_in_which_rows_are_looked_at(monkeypatch):
+    """Counting that takes an hour by the clock ends no rounds; a fit that does ends them."""
+    clock = itertools.count()
+    monkeypatch.setattr("discreet.synthesis.adaptive.time.monotonic", lambda: float(next(clock)))
+    real = Records.marginal
+
+    def slow(self, names):
+        for _ in range(3600):
+            next(clock)
+        return real(self, names)
+
+    monkeypatch.setattr(Records, "marginal", slow)
+    made = Synthesizer(BITS, budget=dc.ZCDP(0.5), rounds=4, time_limit=100).fit(linked(300, seed=1))
+    brief = Synthesizer(BITS, budget=dc.ZCDP(0.5), rounds=4, time_limit=2).fit(linked(300, seed=1))
+
+    assert made.progress.rounds == 4
+    assert brief.progress.rounds == 1
+
+
+def test_a_checkpoint_belongs_to_its_intervals(tmp_path):
+    file = tmp_path / "run.json"
+    narrow, wide = (dc.Domain({"pay": dc.Integer(0, most)}) for most in (999, 999_999))
+    Synthesizer(narrow, budget=dc.ZCDP(0.5)).fit(Records.random(narrow, 50, seed=1), checkpoint=file)
+
+    with pytest.raises(ParameterError, match="another domain, budget or schedule"):
+        Synthesizer(wide, budget=dc.ZCDP(0.5)).fit(Records.random(wide, 50, seed=1), checkpoint=file)
 
 
 def test_candidates_are_all_parts_of_the_workload():

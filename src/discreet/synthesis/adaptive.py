@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from discreet.queries.workload import Countable
 
 CELLS = 500_000  # of the largest model
+SMALLEST = 1000  # cells that any model may have
 COMPARED = 400  # sets of columns in a round, at most
 KEPT = 1 << 25  # counts that are kept between rounds, at most
 QUICK = 60  # iterations of a fit between two rounds
@@ -56,6 +57,7 @@ class Progress:
     measurements: list[Measurement]
     rounds: int = 0  # already run
     fitted: Estimate | None = None
+    fitting: float = 0.0  # seconds spent on models, which are made from releases alone
     chosen: list[tuple[str, ...]] = field(default_factory=list)
 
 
@@ -100,7 +102,6 @@ class Adaptive:
         after: Callable[[Progress], None] = lambda progress: None,
     ) -> Estimate:
         """All rounds that are left, then the last fit; `after` is called when a round is done."""
-        began = time.monotonic()
         total = _total(progress.measurements)
         data = _Remembered.of(data, self.weights)
         if progress.fitted is None:
@@ -108,7 +109,7 @@ class Adaptive:
         model = progress.fitted.model
         shares = {m.columns[0]: model.marginal(m.columns) for m in progress.measurements if len(m.columns) == 1}
         pool = tables(self.domain, self.weights, shares)
-        while progress.rounds < self.schedule.rounds and time.monotonic() - began < self.seconds:
+        while progress.rounds < self.schedule.rounds and progress.fitting < self.seconds:
             fitting = self._fitting(pool, progress)
             if not fitting:
                 break
@@ -124,7 +125,7 @@ class Adaptive:
     def _fitting(self, pool: list[Table], progress: Progress) -> list[Table]:
         """The tables that keep the model within its share of the cells, which grows with the rounds."""
         assert self.schedule.rounds > 0
-        share = max(self.cells * (progress.rounds + 1) / self.schedule.rounds, 1000)
+        share = max(self.cells * (progress.rounds + 1) / self.schedule.rounds, SMALLEST)
         held = [measurement.columns for measurement in progress.measurements]
         drawn = [columns for columns in self._drawn(progress.rounds) if not self.tree or not _connected(columns, held)]
         sizes = junction_sizes(self.domain, held, drawn)
@@ -148,7 +149,7 @@ class Adaptive:
         sd = self.schedule.sd
         made = []
         for columns, group in itertools.groupby(pool, key=lambda table: table.columns):
-            guess = np.rint(model.marginal(columns)).astype(np.int64)
+            guess = np.clip(np.rint(model.marginal(columns)), 0, 2.0**53).astype(np.int64)
             off = np.asarray(data.marginal(columns), dtype=np.int64) - guess
             weight = self.weights[columns]
             for table in group:
@@ -167,7 +168,8 @@ class Adaptive:
     def _fit(self, progress: Progress, total: float, *, iterations: int, steps: int = 1, hot: bool = True) -> Estimate:
         """A fit that goes on from the last; where it need not be `hot`, it may end early instead of being softened."""
         median = statistics.median(one.sd for one in progress.measurements)
-        return estimate(
+        began = time.monotonic()
+        made = estimate(
             self.domain,
             progress.measurements,
             total=total,
@@ -177,6 +179,8 @@ class Adaptive:
             steps=steps,
             temperature=None if hot else WARMTH * total / median,
         )
+        progress.fitting += time.monotonic() - began  # no row is looked at in this time
+        return made
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

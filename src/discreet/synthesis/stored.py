@@ -1,8 +1,8 @@
 """Checkpoints of a synthesizer: everything measured so far, in JSON.
 
 The file holds noisy tables only.  It is tied to the domain, the budget and the schedule; a run that goes on from it
-draws fresh noise for the rounds that are left.  Go on from a file once: two runs from copies of it are two releases of
-those rounds, and cost twice.
+draws fresh noise for the rounds that are left.  Go on from a file once, on the same data: two runs from copies of it
+are two releases of those rounds, and cost twice; of other data a finished file says nothing.
 """
 
 from __future__ import annotations
@@ -78,15 +78,28 @@ def load_progress(path: str | Path, synthesizer: Synthesizer) -> Progress | None
 
 
 def _settings(synthesizer: Synthesizer) -> dict[str, object]:
+    """Everything that the meaning and the price of the measurements depend on."""
+    import numpy as np
+
     plan = synthesizer.schedule
-    return {
-        "domain": json.loads(json.dumps(synthesizer.encoding.coarse.to_dict())),
+    zeros = [
+        [list(names), np.packbits(np.asarray(marked, dtype=bool)).tobytes().hex()]
+        for names, marked in (synthesizer.zeros or {}).items()
+    ]
+    made = {
+        "domain": synthesizer.encoding.domain.to_dict(),
+        "edges": {name: edges.tolist() for name, edges in synthesizer.encoding.edges.items()},
         "budget": repr(synthesizer.budget),
         "neighbours": synthesizer.neighbours.__name__,
         "n": synthesizer.n,
+        "rows_per_unit": synthesizer.rows_per_unit,
         "rounds": plan.rounds,
+        "singles": repr(plan.singles),
         "noise": repr(plan.noise),
         "choice": repr(plan.choice),
         "method": synthesizer.method,
-        "tables": len(synthesizer.weights),
+        "cells": synthesizer.cells,
+        "tables": [[list(names), weight] for names, weight in synthesizer.weights.items()],
+        "zeros": zeros,
     }
+    return json.loads(json.dumps(made))

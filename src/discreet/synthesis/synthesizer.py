@@ -27,7 +27,7 @@ from discreet.queries.workload import Workload, same_domain, swaps
 from discreet.release.counted import counted
 from discreet.release.noise import relation_for
 from discreet.synthesis import singles
-from discreet.synthesis.adaptive import CELLS, Adaptive, Progress, candidates
+from discreet.synthesis.adaptive import CELLS, SMALLEST, Adaptive, Progress, candidates
 from discreet.synthesis.encoding import MOST, Encoding
 from discreet.synthesis.schedule import Schedule, schedule
 from discreet.synthesis.synthetic import Synthetic
@@ -115,7 +115,8 @@ class Synthesizer:
         rounds = (usual if self.rounds is None else self.rounds) if weights else 0
         moved = self.rows_per_unit * (2 if swaps(self.neighbours) else 1)
         reach = self.rows_per_unit**2 * (2 if swaps(self.neighbours) else 1)
-        most = self.cells * max(1, rounds)
+        singles = sum(declared.size for declared in self.encoding.coarse.values())
+        most = max(self.cells, SMALLEST) * rounds + singles
         return schedule(
             self.budget, rounds=rounds, reach=reach, moved=moved, weight=max(weights.values(), default=1), cells=most
         )
