@@ -17,7 +17,7 @@ from discreet.composition.price import price
 from discreet.data.columns import Boolean, Integer
 from discreet.data.domain import Domain
 from discreet.data.histogram import Histogram
-from discreet.errors import BudgetExhausted, DomainError, ParameterError, UnsupportedError
+from discreet.errors import BudgetExhausted, DomainError, LedgerError, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
@@ -511,8 +511,143 @@ def test_a_suspended_session_goes_on_and_gives_up_one_update(tmp_path):
     assert abs(again.ask(questions[10]) - questions[10].answer(data)[0]) <= again.alpha
     with pytest.raises(BudgetExhausted):
         session.ask(questions[0])
+
+
+QUAD = Domain({"a": Boolean(), "b": Boolean()})
+PAID = {"n": 50_000, "budget": ApproxDP(1.0, 1e-6), "queries": 200}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"budget": ApproxDP(8.0, 1e-6)}, {"budget": ApproxDP(1.0, 1e-5)}, {"budget": ZCDP(1)}, {"queries": 201},
+        {"queries": 5}, {"beta": 0.1}, {"suspensions": 1}, {"budget": ApproxDP(1.0, 1e-6, neighbours=AddRemove)},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_session_goes_on_under_the_terms_it_was_paid_under_only(changes):
+    """Resumed under a larger budget it would be answered with less noise than was paid for."""
+    data = Histogram(QUAD, np.array([[20_000, 10_000], [15_000, 5_000]]))
+    pmw = PrivateMultiplicativeWeights(QUAD, **PAID)
+    after = pmw.open(data, rng=SeededRandom(1)).suspend()
     with pytest.raises(ParameterError, match="suspended under these parameters"):
-        PrivateMultiplicativeWeights(domain, n=50_000, budget=ApproxDP(1.0, 1e-6), queries=5).resume(data, after)
+        PrivateMultiplicativeWeights(QUAD, **PAID | changes).resume(data, after)
+
+    assert pmw.resume(data, after).queries_left == 200  # a refusal does not use it up
+
+
+def test_a_session_goes_on_on_the_same_domain_and_number_of_rows():
+    data = Histogram(QUAD, np.array([[20_000, 10_000], [15_000, 5_000]]))
+    after = PrivateMultiplicativeWeights(QUAD, **PAID).open(data, rng=SeededRandom(1)).suspend()
+    other = Domain({"a": Boolean(), "c": Boolean()})
+    with pytest.raises(ParameterError, match="suspended under these parameters"):
+        PrivateMultiplicativeWeights(other, **PAID).resume(Histogram(other, data.counts), after)
+    with pytest.raises(DomainError, match="n=50000"):
+        PrivateMultiplicativeWeights(QUAD, **PAID).resume(Histogram(QUAD, data.counts + 1), after)
+
+
+def test_a_suspended_session_is_gone_on_with_once(tmp_path):
+    data = Histogram(QUAD, np.array([[20_000, 10_000], [15_000, 5_000]]))
+    pmw, path = PrivateMultiplicativeWeights(QUAD, **PAID), tmp_path / "session.npz"
+    kept, saved = (pmw.open(data, rng=SeededRandom(seed)).suspend() for seed in (1, 2))
+    pmw.resume(data, kept)
+    saved.save(path)
+    for used in (kept, saved):
+        with pytest.raises(UnsupportedError, match="resumed or saved already"):
+            pmw.resume(data, used)
+        with pytest.raises(UnsupportedError, match="resumed or saved already"):
+            used.save(tmp_path / "another.npz")
+    for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(UnsupportedError, match="cannot be copied or pickled"):
+            duplicate(kept)
+    before = saved.weights
+    loaded = Suspended.load(path)
+    with pytest.raises(LedgerError, match="in the way"):
+        Suspended.load(path)
+    path.with_name("session.npz.resumed").unlink()
+    with pytest.raises(LedgerError, match="may have been resumed already"):
+        Suspended.load(path)
+
+    assert np.array_equal(loaded.weights, before)
+    assert (loaded.settings, loaded.terms) == (saved.settings, pmw.terms())
+    assert pmw.resume(data, loaded).queries_left == 200
+
+
+def test_threads_cannot_resume_one_session_twice():
+    data = Histogram(QUAD, np.array([[20_000, 10_000], [15_000, 5_000]]))
+    pmw = PrivateMultiplicativeWeights(QUAD, **PAID)
+    after = pmw.open(data, rng=SeededRandom(1)).suspend()
+
+    def resumed(_):
+        try:
+            pmw.resume(data, after)
+        except UnsupportedError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(resumed, range(8))) == 1
+
+
+def test_no_file_is_written_over_and_a_failed_save_uses_nothing_up(tmp_path):
+    data = Histogram(QUAD, np.array([[20_000, 10_000], [15_000, 5_000]]))
+    pmw = PrivateMultiplicativeWeights(QUAD, **PAID)
+    after = pmw.open(data, rng=SeededRandom(1)).suspend()
+    (tmp_path / "here.npz").write_bytes(b"mine")
+    with pytest.raises(LedgerError, match="never written over"):
+        after.save(tmp_path / "here.npz")
+    with pytest.raises(FileNotFoundError):
+        after.save(tmp_path / "nowhere" / "here.npz")
+
+    assert (tmp_path / "here.npz").read_bytes() == b"mine"
+    assert pmw.resume(data, after).queries_left == 200
+
+
+def suspended_often(pmw, data, times):
+    session = pmw.open(data, rng=SeededRandom(1))
+    for seed in range(times):
+        session = pmw.resume(data, session.suspend(), rng=SeededRandom(2 + seed))
+    return session
+
+
+@pytest.mark.parametrize("budget", [ApproxDP(1.0, 1e-6), ApproxDP(1.0, 1e-6, neighbours=AddRemove)], ids=["n", "no n"])
+def test_updates_given_up_by_suspending_are_counted_in_the_error(budget):
+    """All rows in one cell: with no update left the uniform histogram is off by three quarters of them."""
+    data = Histogram(QUAD, np.array([[100_000, 0], [0, 0]]))
+    pmw = PrivateMultiplicativeWeights(QUAD, n=100_000, budget=budget, queries=100)
+    question = Box(QUAD, ("a", "b"), (0, 0), (0, 0))
+    session = suspended_often(pmw, data, pmw.settings().updates + 200)
+    off = abs(session.ask(question) - 100_000)
+
+    assert session.updates_left == 0
+    assert session.settings.alpha < off  # what was promised before is broken
+    assert off <= session.alpha
+
+
+def test_the_error_grows_with_suspensions_and_not_before():
+    data = Histogram(QUAD, np.array([[100_000, 0], [0, 0]]))
+    pmw = PrivateMultiplicativeWeights(QUAD, n=100_000, budget=ApproxDP(1.0, 1e-6), queries=100)
+    alphas = [suspended_often(pmw, data, times).alpha for times in (0, 1, 10, 60, 200)]
+
+    assert alphas[0] == pmw.accuracy()
+    assert alphas == sorted(alphas)
+    assert alphas[-1] > 2 * alphas[0]
+
+
+@pytest.mark.parametrize("budget", [ApproxDP(1.0, 1e-6), ZCDP(0.1), PureDP(1)], ids=repr)
+def test_declared_suspensions_keep_the_error_within_the_budget(budget):
+    data = Histogram(QUAD, np.array([[100_000, 0], [0, 0]]))
+    pmw = PrivateMultiplicativeWeights(QUAD, n=100_000, budget=budget, queries=100, suspensions=5)
+    plain = PrivateMultiplicativeWeights(QUAD, n=100_000, budget=budget, queries=100)
+    session = suspended_often(pmw, data, 5)
+    settings, spent = session.settings, pmw.settings().event()
+    certain = 2 * settings.step**2
+
+    assert plain.accuracy() <= session.alpha == pmw.accuracy()
+    assert math.log(4) < (settings.updates - 5 + 1) * certain  # what is left brings the potential below one update
+    assert settings.fresh
+    assert getattr(spent, "count", 1) == settings.updates
+    assert abs(session.ask(Box(QUAD, ("a", "b"), (0, 0), (0, 0))) - 100_000) <= session.alpha
 
 
 def test_one_secret_threshold_cannot_be_put_aside(tmp_path):
@@ -581,7 +716,8 @@ def test_a_constant_costs_nothing_where_n_is_public():
     [
         {"queries": 0}, {"queries": 1.0}, {"queries": True}, {"beta": 0}, {"beta": 1}, {"beta": float("nan")}, {"n": 0},
         {"n": 1.5}, {"budget": PureDP(0)}, {"budget": ZCDP(0)}, {"budget": ApproxDP(0, 0.1)},
-        {"n": None, "budget": PureDP(1, neighbours=Replace)},
+        {"n": None, "budget": PureDP(1, neighbours=Replace)}, {"suspensions": -1}, {"suspensions": True},
+        {"suspensions": 1.0}, {"suspensions": 10**6},
     ],
 )  # fmt: skip
 def test_rejects_bad_parameters(parameters):

@@ -13,7 +13,8 @@ budget measures it, and the rest is set for the number measured.  Proof: docs/th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import json
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from discreet.release.online_passes import OfflineWeights
 
 SHARE = Fraction(1, 20)  # of the budget, for the number of rows
+MOST_SUSPENSIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -48,6 +50,9 @@ class PrivateMultiplicativeWeights:
 
     With a public `n` one row may be replaced.  Without it, or with a budget under AddRemove, a row may be added or
     removed and the number of rows is measured; a given `n` then serves to predict the error only.
+
+    A session may be suspended, which gives up an update; the error stated is kept by one that is suspended at most
+    `suspensions` times, and `session.alpha` says what holds of one that is suspended more often.
 
     >>> from discreet.data.columns import Boolean
     >>> from discreet.privacy.guarantee import ApproxDP
@@ -64,11 +69,15 @@ class PrivateMultiplicativeWeights:
     queries: int = field(kw_only=True)
     n: int | None = field(default=None, kw_only=True)
     beta: float = field(default=0.05, kw_only=True)
+    suspensions: int = field(default=0, kw_only=True)
 
     def __post_init__(self) -> None:
         whole = isinstance(self.queries, int) and not isinstance(self.queries, bool)
         require(whole and self.queries >= 1, "an integer queries >= 1", queries=self.queries)
         require(0 < self.beta < 1, "0 < beta < 1", beta=self.beta)
+        whole = isinstance(self.suspensions, int) and not isinstance(self.suspensions, bool)
+        allowed = whole and 0 <= self.suspensions <= MOST_SUSPENSIONS
+        require(allowed, f"an integer 0 <= suspensions <= {MOST_SUSPENSIONS}", suspensions=self.suspensions)
         share(self.budget, 1, fresh=False)  # refuse a bad budget now
         object.__setattr__(self, "domain", countable(self.domain))
         if swaps(self.neighbours):
@@ -93,23 +102,46 @@ class PrivateMultiplicativeWeights:
         if self.measures is not None:
             off, rest = self.measures.accuracy(self.beta / 4), parts(self.budget)[1]
             betas = (self.beta / 2, self.beta / 4)
-        task = Task(cells=self.domain.size, n=rows, off=off, queries=self.queries, betas=betas)
+        task = Task(
+            cells=self.domain.size, n=rows, off=off, queries=self.queries, betas=betas, spared=self.suspensions
+        )  # fmt: skip
         return (settle_passes if passes else settle)(rest, task)
 
     def open(self, data: object, *, rng: RandomSource | None = None) -> OnlineSession:
         """A session on a histogram, on encoded rows or on a frame.  The whole price is due now."""
         histogram = self.histogram(data)
-        settings = self.settings(self.rows(histogram, rng=rng))
-        return OnlineSession(histogram, settings, queries=self.queries, relation=self.neighbours, rng=rng)
+        return self._session(histogram, self.settings(self.rows(histogram, rng=rng)), rng=rng)
 
     def resume(self, data: object, after: Suspended, *, rng: RandomSource | None = None) -> OnlineSession:
-        """Go on with a suspended session on the same data, for the price already paid; `after` may be used once."""
+        """Go on with a session of this mechanism on the same data, for the price already paid.
+
+        Refused unless `after` was suspended under the same declaration and settings; it is used up.
+        """
         histogram = self.histogram(data)
-        session = OnlineSession(
-            histogram, self.settings(after.n), queries=self.queries, relation=self.neighbours, rng=rng
-        )
+        if self.measures is None:
+            self.rows(histogram)  # refuses another number of rows
+        session = self._session(histogram, self.settings(after.settings.n), rng=rng)
         session.go_on(after)
         return session
+
+    def _session(self, histogram: Histogram, settings: Settings, *, rng: RandomSource | None) -> OnlineSession:
+        terms, relation = self.terms(), self.neighbours
+        return OnlineSession(histogram, settings, queries=self.queries, relation=relation, terms=terms, rng=rng)
+
+    def terms(self) -> str:
+        """The declaration as one line of JSON: what a suspended session was paid under."""
+        numbers = {one.name: getattr(self.budget, one.name) for one in fields(self.budget) if one.name != "neighbours"}  # type: ignore[arg-type]
+        record = {
+            "budget": {name: str(exact(number)) for name, number in numbers.items()},
+            "paid in": type(self.budget).__name__,
+            "neighbours": self.neighbours.__name__,
+            "domain": list(self.domain.to_dict().items()),
+            "queries": self.queries,
+            "n": self.n,
+            "beta": self.beta,
+            "suspensions": self.suspensions,
+        }
+        return json.dumps(record, sort_keys=True, default=str)
 
     def histogram(self, data: object) -> Histogram:
         """The data, counted."""
@@ -141,7 +173,7 @@ class PrivateMultiplicativeWeights:
         return replace(self.budget, neighbours=self.neighbours)  # type: ignore[type-var]
 
     def errors(self) -> error_forms.Bounded:
-        """One bound for all questions, at the beta it was built for."""
+        """One bound for all questions, at the beta it was built for, unless suspended more often than declared."""
         return error_forms.Bounded(self.settings().alpha, self.beta, self.queries)
 
     def accuracy(self, beta: float = 0.05) -> float:

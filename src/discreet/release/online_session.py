@@ -147,6 +147,7 @@ class OnlineSession:
         "queries",
         "relation",
         "settings",
+        "terms",
     )
 
     def __init__(
@@ -156,8 +157,10 @@ class OnlineSession:
         *,
         queries: int,
         relation: type[Neighbours],
+        terms: str = "",
         rng: RandomSource | None = None,
     ) -> None:
+        self.terms = terms
         self.domain, self.settings, self.queries, self.relation = histogram.domain, settings, queries, relation
         self._true = histogram.counts.reshape(-1)
         self._gate = Gate(settings, rng=rng)
@@ -167,8 +170,15 @@ class OnlineSession:
 
     @property
     def alpha(self) -> int:
-        """The error of every answer to a counting question, but with probability beta; times the span of others."""
-        return self.settings.alpha
+        """The error of every later answer to a counting question, but with probability beta; times the span of others.
+
+        That of the settings, and more once so many updates were given up by suspending that those left may not
+        bring the histogram near the data.
+        """
+        settings = self.settings
+        last = max(0.0, self.distribution.potential - 2 * settings.step**2 * self._gate.left)  # after all updates left
+        far = min(1.0, math.sqrt(last / 2))
+        return max(settings.alpha, math.ceil((settings.n + settings.off) * far + settings.off + 0.5))
 
     @property
     def queries_left(self) -> int:
@@ -219,17 +229,23 @@ class OnlineSession:
             state = self.distribution
             ended = Suspended(
                 weights=to_numpy(state.weights / state.mass), potential=state.potential, asked=self.asked,
-                left=max(0, self._gate.left - 1), n=self.settings.n,
+                left=max(0, self._gate.left - 1), terms=self.terms, settings=self.settings,
             )  # fmt: skip
             self.asked, self._gate.left = self.queries, 0
         return ended
 
     def go_on(self, after: Suspended) -> None:
-        """Take over the public side of a suspended session, before anything was asked."""
+        """Take over the public side of a session suspended under the same terms, before anything was asked; once."""
         state = self.distribution
-        fits = len(after.weights) == len(state.weights) and after.n == self.settings.n and self.settings.fresh
+        same = after.terms == self.terms and after.settings == self.settings and self.settings.fresh
         within = 0 <= after.asked <= self.queries and 0 <= after.left < self.settings.updates
-        require(fits and within and self.asked == 0, "a session suspended under these parameters", after=repr(after))
+        fits = len(after.weights) == len(state.weights) and math.isfinite(after.potential)
+        require(
+            same and within and fits and self.asked == 0,
+            "a session suspended under these parameters",
+            after=repr(after),
+        )
+        after.take()
         state.weights = like(after.weights, state.weights)
         state.mass, state.potential = total(state.weights).item(), after.potential
         self.asked, self._gate.left = after.asked, after.left

@@ -2,7 +2,7 @@
 
 All lengths are in counts.  Let S = ln |X|, k questions, and C a bound on |n - n0| (0 where n is public).  For U updates
 
-    gap        s   the least integer with S < 2 (U + 1) ((s - 1/2 - C) / (n0 + C))^2
+    gap        s   the least integer with S < 2 (U - V + 1) ((s - 1/2 - C) / (n0 + C))^2, V declared suspensions
     noise      A = ceil(query_scale ln(2 k / beta_1)),   B = the least B with (thresholds) Pr[R > B] <= beta_2
     threshold  T = s + A,    error   alpha = T + B = s + A + B.
 
@@ -81,17 +81,21 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
-    """What is asked for, in public numbers; `betas` are the probabilities that some noise exceeds A, or B."""
+    """What is asked for, in public numbers; `betas` are the probabilities that some noise exceeds A, or B.
+
+    `spared` updates are paid for and not counted on: each suspension gives up one.
+    """
 
     cells: int
     n: int
     queries: int
     betas: tuple[float, float]
     off: int = 0
+    spared: int = 0
 
     def settings(self, epsilon: Fraction, updates: int, *, fresh: bool) -> Settings:
         """The least error with this many updates of this price."""
-        entropy = math.sqrt(math.log(self.cells) / (2 * (updates + 1)))
+        entropy = math.sqrt(math.log(self.cells) / (2 * (updates - self.spared + 1)))
         gap = math.floor(0.5 + self.off + (self.n + self.off) * entropy) + 1
         times = 2 if fresh else 2 * updates
         heavy = math.log(2 * self.queries / self.betas[0])
@@ -117,8 +121,8 @@ def settle(budget: Guarantee, task: Task) -> Settings:
     """
     rough = _rough(budget)
     found = []
-    for fresh in (True, False):
-        updates = min(_grid(), key=lambda u, f=fresh: task.settings(rough(u, f), u, fresh=f).alpha)
+    for fresh in (True,) if task.spared else (True, False):  # one threshold for all cannot be suspended
+        updates = min(_grid(task.spared + 1), key=lambda u, f=fresh: task.settings(rough(u, f), u, fresh=f).alpha)
         found.append(task.settings(share(budget, updates, fresh=fresh), updates, fresh=fresh))
     return min(found, key=lambda settings: settings.alpha)
 
@@ -133,8 +137,7 @@ def settle_passes(budget: Guarantee, task: Task) -> Settings:
     return found
 
 
-def _grid() -> Iterator[int]:
-    updates = 1
+def _grid(updates: int) -> Iterator[int]:
     while updates <= MOST:
         yield updates
         updates = max(updates + 1, updates * 21 // 20)

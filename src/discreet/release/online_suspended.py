@@ -1,58 +1,144 @@
-"""A session put aside: everything public of it, to be stored and gone on with later.
+"""A session put aside: everything public of it, and the terms it was paid under, to be gone on with later and once.
 
 Theorem.  The secret threshold is not stored.  A session that is resumed draws a fresh one and gives up the update
 of the epoch that was interrupted.  So over all its parts at most `updates` epochs are begun, each with a threshold of
-its own, and the price is the one paid at first.  Resuming the same suspended session twice would begin epochs
-twice: whoever holds it must see that it is used once.  Proof: docs/theory/multiplicative_weights.md.
+its own, and the price is the one paid at first, if every part runs under the terms and settings of the first and no
+part is gone on with twice.  Both are checked: terms and settings are stored and compared; an object serves once, to
+resume or to be saved; and a file is moved aside before it is read.  Proof: docs/theory/multiplicative_weights.md.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import json
+import os
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
+from zipfile import BadZipFile
 
-from discreet.errors import ParameterError
+from discreet.errors import LedgerError, ParameterError, UnsupportedError
+from discreet.release.online_settings import Settings
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+FORMAT = "discreet suspended session 2"
+_NUMBERS = ("updates", "gap", "above", "below", "off", "n")
+_FRACTIONS = ("epsilon", "first")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Suspended:
     """The weights of the histogram, what is known of their distance to the data, and what was used up.  All public.
 
-    >>> import numpy as np
-    >>> Suspended(weights=np.ones(4), potential=1.2, asked=3, left=5, n=100)
-    Suspended(3 questions asked, 5 updates left)
+    `terms` is the declaration of the mechanism, budget, questions, domain and all, and `settings` what it ran with.
+
+    >>> from discreet.data.columns import Boolean
+    >>> from discreet.data.domain import Domain
+    >>> from discreet.data.histogram import Histogram
+    >>> from discreet.privacy.guarantee import ApproxDP
+    >>> from discreet.release.online import PrivateMultiplicativeWeights
+    >>> domain = Domain({"icu": Boolean(), "smokes": Boolean()})
+    >>> pmw = PrivateMultiplicativeWeights(domain, n=50_000, budget=ApproxDP(1.0, 1e-6), queries=9, suspensions=1)
+    >>> data = Histogram.random(domain, n=50_000, seed=1)
+    >>> after = pmw.open(data).suspend()
+    >>> pmw.resume(data, after).queries_left
+    9
+    >>> pmw.resume(data, after)
+    Traceback (most recent call last):
+    discreet.errors.UnsupportedError: this suspended session was resumed or saved already; again would cost again
     """
 
     weights: npt.NDArray[np.float64]
     potential: float
     asked: int
     left: int
-    n: int
+    terms: str
+    settings: Settings
+    _ticket: list[int] = field(default_factory=lambda: [os.getpid()], init=False)
+
+    def take(self) -> None:
+        """Use it up."""
+        if self._ticket and self._ticket[0] != os.getpid():
+            raise UnsupportedError("a suspended session cannot be carried into a forked process; save it and load it")
+        try:
+            self._ticket.pop()  # one thread gets it
+        except IndexError:
+            raise UnsupportedError(
+                "this suspended session was resumed or saved already; again would cost again"
+            ) from None
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file of arrays (npz)."""
+        """Move it to a new file of arrays (npz), which no file may be in the way of; this object is used up."""
         import numpy as np
 
-        with Path(path).open("wb") as file:
-            np.savez(file, **{one.name: getattr(self, one.name) for one in fields(self)})
+        target = Path(path)
+        self.take()
+        try:
+            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except OSError as failed:
+            self._ticket.append(os.getpid())  # nothing was written
+            if isinstance(failed, FileExistsError):
+                raise LedgerError(f"a suspended session is never written over another file: {target} exists") from None
+            raise
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                np.savez(file, weights=self.weights, public=np.array(self._public()))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            target.unlink()  # what was written of it is of no use
+            self._ticket.append(os.getpid())
+            raise
+
+    def _public(self) -> str:
+        settings = {name: getattr(self.settings, name) for name in (*_NUMBERS, "fresh")}
+        settings |= {name: str(getattr(self.settings, name)) for name in _FRACTIONS}
+        numbers = {"potential": float(self.potential).hex(), "asked": self.asked, "left": self.left}
+        return json.dumps(numbers | {"format": FORMAT, "terms": self.terms, "settings": settings}, sort_keys=True)
 
     @classmethod
     def load(cls, path: str | Path) -> Suspended:
-        """Read back what `save` wrote; anything else is refused."""
+        """Read back what `save` wrote, once: the file is renamed to `<path>.resumed` first."""
         import numpy as np
 
-        names = {one.name for one in fields(cls)}
+        target = Path(path)
+        aside = target.with_name(target.name + ".resumed")
+        if aside.exists():
+            raise LedgerError(f"{aside} is in the way: a session was resumed from here before; remove it to go on")
         try:
-            with np.load(path, allow_pickle=False) as file:
-                numbers = {name: file[name].item() for name in names - {"weights"}}
-                return cls(weights=file["weights"].astype(np.float64), **numbers)
-        except (KeyError, ValueError, OSError):
-            raise ParameterError("need a file written by Suspended.save, got another") from None
+            target.rename(aside)
+        except FileNotFoundError:
+            raise LedgerError(f"there is no suspended session at {target}; it may have been resumed already") from None
+        try:
+            with np.load(aside, allow_pickle=False) as file:
+                record, weights = json.loads(file["public"].item()), file["weights"].astype(np.float64)
+            if record["format"] != FORMAT:
+                raise _other()
+            return cls(
+                weights=weights, potential=float.fromhex(record["potential"]), asked=int(record["asked"]),
+                left=int(record["left"]), terms=str(record["terms"]), settings=_settings(record["settings"]),
+            )  # fmt: skip
+        except (KeyError, ValueError, TypeError, AttributeError, OSError, EOFError, BadZipFile):
+            raise _other() from None
+
+    def __reduce__(self) -> NoReturn:
+        """Refused: each copy could be resumed."""
+        raise UnsupportedError("a suspended session cannot be copied or pickled; save it")
 
     def __repr__(self) -> str:
         return f"Suspended({self.asked} questions asked, {self.left} updates left)"
+
+
+def _settings(record: dict[str, object]) -> Settings:
+    if set(record) != {one.name for one in fields(Settings)}:
+        raise _other()
+    numbers = {name: int(record[name]) for name in _NUMBERS}  # type: ignore[call-overload]
+    fractions = {name: Fraction(str(record[name])) for name in _FRACTIONS}
+    return Settings(**numbers, **fractions, fresh=record["fresh"] is True)  # type: ignore[arg-type]
+
+
+def _other() -> ParameterError:
+    return ParameterError("need a file written by Suspended.save, got another")
