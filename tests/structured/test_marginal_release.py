@@ -412,6 +412,83 @@ def test_bad_parameters_are_refused_before_anything_is_drawn(budget, options, er
         MarginalRelease(WORKLOADS[0], budget=budget, **options)
 
 
+@pytest.mark.parametrize("objective", ["total", "max"])
+@pytest.mark.parametrize("n", [None, 300])
+@pytest.mark.parametrize("weights", [[1, Fraction(1, 10**20)], [1, Fraction(1, 10**170)], [Fraction(1, 10**170)] * 2])
+def test_weights_that_would_leave_a_table_without_noise_are_refused_before_data_is_read(weights, n, objective):
+    """The squares of the small ones underflow: the table would be measured with no noise, and published as it is."""
+    workload = marginals(mixed(2, 4), 1, weights=weights)
+
+    with pytest.raises(UnsupportedError, match=r"within a factor of 2\^64"):
+        MarginalRelease(workload, budget=ZCDP(0.5), n=n, objective=objective)
+
+
+@pytest.mark.parametrize("objective", ["total", "max"])
+@pytest.mark.parametrize("n", [None, 300])
+def test_every_residual_has_noise_and_they_cost_what_is_paid(objective, n):
+    """Random workloads with very unlike weights: no multiplier is outside the lattice, and none of the sums above 1."""
+    rng = np.random.default_rng(21)
+    refused = 0
+    for _ in range(40):
+        domain = mixed(*(int(k) for k in rng.choice([2, 2, 3, 10, 100], rng.integers(2, 5))))
+        every = [sets for width in range(1, len(domain) + 1) for sets in itertools.combinations(domain, width)]
+        sets = [every[i] for i in rng.choice(len(every), rng.integers(2, min(8, len(every)) + 1), replace=False)]
+        weights = [Fraction(10) ** int(e) for e in rng.integers(-9, 10, len(sets))]
+        release = MarginalRelease(marginals(domain, sets, weights=weights), budget=ZCDP(10), n=n, objective=objective)
+        first = 1 if n else 0
+        noise = release.plan.noise[first:]
+        assert np.isfinite(noise).all()
+        assert (noise > 0).all()
+        assert (release.residuals.shares[first:] / noise).sum() <= 1 + 1e-12
+        try:
+            scale, _ = release._unit
+        except UnsupportedError:  # the lattice is too coarse, which public facts decide
+            refused += 1
+            continue
+        for block in release.residuals.blocks[first:]:
+            m = release.multipliers(np.arange(block.first, block.first + block.count), block.shape)
+            assert m.min() >= 1
+            assert m.max() <= scale
+
+    assert refused < 40
+
+
+@pytest.mark.parametrize("broken", [0.0, np.inf, np.nan, -1.0, 1e-3])
+@pytest.mark.parametrize("n", [None, 300])
+def test_a_plan_without_noise_is_refused_whatever_made_it(broken, n, monkeypatch):
+    def without(residuals, weights, **options):
+        found = plan(residuals, weights, **options)
+        found.noise[-1] = broken
+        return found
+
+    monkeypatch.setattr("discreet.structured.marginal_release.plan", without)
+    release = MarginalRelease(WORKLOADS[0], budget=ZCDP(0.5), n=n)
+
+    with pytest.raises(UnsupportedError, match="no noise was found"):
+        release(Records.random(WORKLOADS[0].domain, 10, seed=1), rng=NoDraw())
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e300])
+def test_a_multiplier_outside_the_lattice_is_refused(noise):
+    release = MarginalRelease(WORKLOADS[0], budget=ZCDP(0.5))
+    assert release._unit[1] is not None
+    release.plan.noise[1] = noise  # after it was checked
+
+    with np.errstate(divide="ignore"), pytest.raises(UnsupportedError, match="lattice of integers"):
+        release.multipliers(np.array([1]), (2,))
+
+
+def test_a_common_factor_of_the_weights_changes_no_noise():
+    tables = [("c0", "c1"), ("c2",)]
+    plain = MarginalRelease(marginals(mixed(2, 3, 4), tables, weights=[1, 3]), budget=ZCDP(0.5))
+    tiny = MarginalRelease(
+        marginals(mixed(2, 3, 4), tables, weights=[Fraction(1, 10**70), Fraction(3, 10**70)]), budget=ZCDP(0.5)
+    )
+
+    assert tiny.table_variances() == pytest.approx(plain.table_variances(), rel=1e-9)
+    assert tiny.variances() == pytest.approx(plain.variances() * 1e-140, rel=1e-9, abs=0)
+
+
 def test_other_workloads_are_refused():
     with pytest.raises(ParameterError, match="a workload of marginals, got workload='Products'"):
         MarginalRelease(parities(3, 2), budget=ZCDP(1))

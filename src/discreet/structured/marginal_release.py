@@ -38,7 +38,7 @@ from discreet.release.noise import relation_for
 from discreet.release.release import Release
 from discreet.structured.consistency import non_negative
 from discreet.structured.residual import Residuals, inverse_norms, residuals_of
-from discreet.structured.residual_plan import Objective, Plan, plan, replaced
+from discreet.structured.residual_plan import EXCESS, Objective, Plan, checked, plan, replaced
 from discreet.structured.residual_tables import answers, measured, source
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ if TYPE_CHECKING:
 
 FINEST = 51  # sigma of the integer noise is at most 2^FINEST: the sampler's 64-bit range
 LEAST = 1 << 16  # multipliers below this would be rounded too coarsely
-ROUNDING = Fraction(1, 1 << 40)  # relative, well above the error of the floats that the multipliers come from
+ROUNDING = Fraction(EXCESS)  # relative, well above the error of the floats that the multipliers come from
+UNLIKE = 1 << 64  # the largest weight over the least: squares of their ratios stay far from underflow
+EXTREME = 1 << 256  # no weight is larger, or smaller than 1 over this: nor do squares of weights overflow or vanish
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -78,6 +80,12 @@ class MarginalRelease:
     def __post_init__(self) -> None:
         require(isinstance(self.workload, Marginals), "a workload of marginals", workload=type(self.workload).__name__)
         require(self.objective in ("total", "max"), "objective 'total' or 'max'", objective=self.objective)
+        least, largest = min(self.workload.weights), max(self.workload.weights)
+        if largest > UNLIKE * least or largest > EXTREME or least * EXTREME < 1:
+            raise UnsupportedError(
+                "weights within a factor of 2^64 of one another, and within 2^256 of 1, are planned for;"
+                " leave out a table that hardly counts, or release it on its own"
+            )
         if swaps(self.neighbours) and self.n is None:
             raise UnsupportedError("where a row is replaced the number of rows is public: pass n=")
         match self.budget:
@@ -104,11 +112,13 @@ class MarginalRelease:
 
     @cached_property
     def plan(self) -> Plan:
-        """The noise of each residual for a sensitivity of 1."""
+        """The noise of each residual for a sensitivity of 1, with weights in units of the largest."""
         import numpy as np
 
-        weights = np.array([float(weight) ** 2 for weight in self.workload.weights])
-        return plan(self.residuals, weights, objective=self.objective, n_public=swaps(self.neighbours))
+        largest, known = max(self.workload.weights), swaps(self.neighbours)
+        weights = np.array([float(weight / largest) ** 2 for weight in self.workload.weights])
+        found = plan(self.residuals, weights, objective=self.objective, n_public=known)
+        return checked(self.residuals, found, n_public=known)
 
     @cached_property
     def _unit(self) -> tuple[int, Gaussian | None]:
@@ -136,7 +146,10 @@ class MarginalRelease:
 
         scale, _ = self._unit
         precise = (1 - float(ROUNDING)) * scale / np.sqrt(self.plan.noise[numbers])
-        return np.floor(np.multiply.outer(precise, inverse_norms(shape).ravel())).astype(np.int64)
+        found = np.floor(np.multiply.outer(precise, inverse_norms(shape).ravel()))
+        if not ((found >= 1) & (found < 1 << 62)).all():  # a multiplier of 0, or beyond 64 bits, would undo the noise
+            raise UnsupportedError("these tables cannot be measured on the lattice of integers")
+        return found.astype(np.int64)
 
     def _least(self, scale: int) -> float:
         """The least multiplier, which is the most coarsely rounded one: at the last coordinate of a residual."""

@@ -27,6 +27,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from discreet.errors import UnsupportedError
 from discreet.structured.residual import Residuals
 
 if TYPE_CHECKING:
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
 Objective = Literal["total", "max"]
 GAP = 1e-10  # the relative distance to the optimum at which the search for equal shares ends
 STEPS = 2000  # of that search at most; the bracket holds wherever it ends
+FLOOR = 2.0**-200  # the least share: one that underflowed would leave a residual that nothing asks for, with no noise
 ENUMERATED = 20  # columns whose 2^d sets are all tried
 PATTERNS = 1 << 23  # numbers of changed columns by kind that are all tried
+EXCESS = 2.0**-40  # relative, in the sum of the squares; rounding multipliers down gives back twice that
 SLACK = 1e-9  # relative, above the error of sums of up to 2^26 terms that are at most 1 in all
 
 
@@ -47,7 +50,7 @@ SLACK = 1e-9  # relative, above the error of sums of up to 2^26 terms that are a
 class Plan:
     """sigma_A for a sensitivity of 1, with a bracket on the objective: `lower` <= optimum <= `upper`.
 
-    A residual with infinite precision (the empty set, where n is public) has sigma 0 and is not measured.
+    The empty set, where n is public, is known and not measured: its sigma is 0.  No other sigma may be.
     """
 
     noise: Floats  # sigma_A^2
@@ -71,8 +74,22 @@ def _noise(residuals: Residuals, shares: Floats, *, n_public: bool) -> tuple[Flo
         demand[0] = 0.0
     total = float(np.sqrt(residuals.shares * demand).sum())
     with np.errstate(divide="ignore", invalid="ignore"):
-        noise = np.where(demand > 0, total * np.sqrt(residuals.shares / demand), 0.0)
+        noise = total * np.sqrt(
+            residuals.shares / demand
+        )  # inf or nan, which `checked` refuses, if a demand underflows
+    if n_public:
+        noise[0] = 0.0
     return noise, total
+
+
+def checked(residuals: Residuals, plan: Plan, *, n_public: bool) -> Plan:
+    """The plan, if every measured residual has noise and they cost what was paid; refused else, whatever went wrong."""
+    import numpy as np
+
+    noise, shares = (plan.noise[1:], residuals.shares[1:]) if n_public else (plan.noise, residuals.shares)
+    if not (np.isfinite(noise) & (noise > 0)).all() or float((shares / noise).sum()) > 1 + EXCESS:
+        raise UnsupportedError("no noise was found that these tables can be measured with; give them like weights")
+    return plan
 
 
 def _shared(residuals: Residuals, shares: Floats, *, n_public: bool) -> Plan:
@@ -90,7 +107,7 @@ def _evened(residuals: Residuals, weights: Floats, *, n_public: bool) -> Plan:
 
     def step(shares: Floats, variances: Floats, power: float) -> Floats:
         moved = shares * (variances / variances.max()) ** power
-        return moved / moved.sum()
+        return np.maximum(moved / moved.sum(), FLOOR)
 
     shares, power = np.full(len(weights), 1 / len(weights)), 2.0
     best, (total, variances, noise) = 0.0, look(shares)
