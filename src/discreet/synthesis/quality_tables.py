@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 CELLS = 10_000  # of a table of three columns that is compared
-TABLES = 400  # of each size that are compared, at most
+TABLES = 600  # of each size that are compared, at most
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -25,7 +25,7 @@ th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.6rem; border-
 th { color: var(--faint); font-weight: 600 } td.n { text-align: right; font-variant-numeric: tabular-nums }
 td { overflow-wrap: anywhere }
 .many { display: flex; flex-wrap: wrap; gap: 1rem }
-figure { margin: 0; flex: 0 1 15rem } figure.wide { flex: 0 1 34rem }
+figure { margin: 0; flex: 0 1 15rem } figure.wide { flex: 0 1 34rem; max-width: 34rem }
 figcaption { font-size: 0.8rem; color: var(--faint) }
 svg { width: 100%; height: auto } svg text { fill: var(--faint); font: 9px system-ui, sans-serif }
 .axis { stroke: var(--line) } .bar { fill: var(--mark); opacity: 0.75 } .dot { fill: var(--other) }
