@@ -11,9 +11,11 @@ from scipy.stats import chi2
 
 from discreet.composition import best
 from discreet.composition.price import price
-from discreet.data.columns import Boolean, Categorical, Integer
+from discreet.data.columns import Boolean, Categorical, Identifier, Integer
 from discreet.data.domain import Domain
+from discreet.data.engines.tables_of_counts import TablesOfCounts, covers
 from discreet.data.records import Records
+from discreet.data.table import Table
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.privacy.event import GaussianEvent, PureEvent, from_dict
@@ -26,6 +28,7 @@ from discreet.structured import residual_plan
 from discreet.structured.marginal_release import MarginalRelease
 from discreet.structured.residual import inverse_norms, residuals_of
 from discreet.structured.residual_plan import plan, replaced
+from discreet.structured.residual_tables import _tasks
 from tests.scale import counts
 from tests.structured.test_residual import helmert, mixed
 
@@ -499,6 +502,63 @@ def test_a_budget_too_small_for_the_lattice_is_refused_before_anything_is_drawn(
 
     with pytest.raises(UnsupportedError, match="too small to measure"):
         release(Records.random(WORKLOADS[0].domain, 10, seed=1), rng=NoDraw())
+
+
+class NoRows:
+    """An engine that is not DuckDB, and from which nothing may be read."""
+
+    def ready(self, table, aggregation):
+        raise AssertionError("looked")
+
+    def run(self, table, aggregation):
+        raise AssertionError("read")
+
+
+def _passes(release):
+    """The largest square of a move where every pass shows a row of its own: the worst set E of each, added up."""
+    domain, residuals = release.workload.domain, release.residuals
+    joined = covers([frozenset(names) for names in release.workload.sets], domain)
+    sizes, names = [declared.size for declared in domain.values()], list(domain)
+    columns = [residual for block in residuals.blocks for residual in block.columns.tolist()]
+    counted = [[] for _ in joined]  # which residuals each pass counts
+    for group, rows, tasks in _tasks(residuals):
+        for pattern, here in tasks:
+            for row in rows[here]:
+                table = {names[c] for c in group.columns[row]}
+                counted[next(i for i, one in enumerate(joined) if one >= table)].append(int(group.parts[pattern][row]))
+
+    def square(numbers, agree):
+        products = [math.prod(agree[c] - 1 / sizes[c] for c in columns[number]) for number in numbers]
+        return sum(
+            2 * (residuals.shares[a] - p) / release.plan.noise[a] for a, p in zip(numbers, products, strict=True) if a
+        )
+
+    every = list(itertools.product([0, 1], repeat=len(sizes)))
+    return len(joined), sum(max(square(numbers, agree) for agree in every) for numbers in counted)
+
+
+def test_several_passes_over_bounded_units_are_refused_where_a_unit_is_replaced():
+    """Each pass keeps another row of the unit; the sensitivity of one pair of rows would be too small."""
+    columns = {"x": Integer(0, (1 << 19) - 1), "a": Boolean(), "b": Boolean(), "c": Boolean()}
+    workload = marginals(Domain(columns), [("x", "a", "b"), ("x", "b", "c"), ("x", "a", "c")])
+    table = Table("visits", domain=Domain({"p": Identifier(), **columns}), unit="p", engine=NoRows())
+    rows = Table("visits", domain=Domain(columns), unit=None, engine=NoRows())
+    swapped = MarginalRelease(workload, budget=ZCDP(0.1), n=1000)
+    passes, reached = _passes(swapped)
+
+    assert passes == 3
+    assert reached > 1.29 * replaced(swapped.residuals, swapped.plan)  # rho, and what was paid for it
+    with pytest.raises(UnsupportedError, match="3 passes of the engine may keep as many; leave out n="):
+        swapped(table, rng=NoDraw())
+    with pytest.raises(UnsupportedError, match="must count one row of it"):
+        swapped(TablesOfCounts(table, workload.sets, domain=workload.domain), rng=NoDraw())
+    for release, data in (
+        (MarginalRelease(workload, budget=ZCDP(0.1)), table),  # units are added or removed
+        (swapped, rows),  # no unit is bounded
+        (MarginalRelease(marginals(workload.domain, [("x",), ("a",)]), budget=ZCDP(0.1), n=9), table),  # one pass
+    ):
+        with pytest.raises(AssertionError, match="read"):
+            release(data)
 
 
 def test_a_frame_of_patients_is_released():

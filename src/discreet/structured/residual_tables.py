@@ -20,6 +20,7 @@ from discreet.data.relation import Relation
 from discreet.data.table import Table
 from discreet.errors import DomainError, UnsupportedError
 from discreet.queries.marginals import Marginals
+from discreet.queries.workload import swaps
 from discreet.release.counted import counted
 from discreet.structured.residual import Residuals, Tables
 
@@ -39,10 +40,11 @@ CELLS = 1 << 21  # of the tables that are worked on at a time
 def source(data: object, workload: Marginals, neighbours: type[Neighbours]) -> Countable:
     """What the tables are counted from: a histogram, rows, a frame or file that is encoded first, or a private table.
 
-    A table with one row to a unit is read row by row by the embedded engine, and by few group-bys elsewhere.
+    A table with one row to a unit is read row by row by the embedded engine, and by few group-bys elsewhere: by one, if
+    units may be replaced.
     """
     if not isinstance(data, Table):
-        return counted(data, workload.domain, neighbours=neighbours)
+        return _one_dataset(counted(data, workload.domain, neighbours=neighbours), neighbours)
     if data.rows_per_unit != 1:
         raise UnsupportedError("a unit with several rows is paid for by Curator.release; here rows_per_unit must be 1")
     for name, declared in workload.domain.items():
@@ -52,7 +54,22 @@ def source(data: object, workload: Marginals, neighbours: type[Neighbours]) -> C
     if isinstance(engine, DuckDB) and not isinstance(data.source, Relation):
         bound = {"unit": data.unit, "rows_per_unit": 1, "salt": data.salt}
         return Records(workload.domain, positions(data.source, workload.domain, **bound))
-    return TablesOfCounts(data, workload.sets, domain=workload.domain)
+    return _one_dataset(TablesOfCounts(data, workload.sets, domain=workload.domain), neighbours)
+
+
+def _one_dataset(data: Countable, neighbours: type[Neighbours]) -> Countable:
+    """Refuse tables of several passes where a unit is replaced: each pass may keep another row of it.
+
+    The sensitivity of a replaced row is about one pair of rows in all residuals (Theorem 7); that of an added
+    row is the sum of those of the residuals, whichever row each of them sees.  Nothing was counted yet.
+    """
+    if swaps(neighbours) and isinstance(data, TablesOfCounts) and not data.same_rows:
+        raise UnsupportedError(
+            f"where a unit is replaced its tables must count one row of it, and {data.passes} passes of the engine may"
+            " keep as many; leave out n= (units are added or removed), ask for smaller tables, or declare unit=None"
+            " where a row is a unit"
+        )
+    return data
 
 
 def measured(

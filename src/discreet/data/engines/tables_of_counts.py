@@ -6,7 +6,8 @@ joined set is one aggregation, one pass of the engine; the tables are sums of it
 A row with a NULL where none is declared, in any column of the domain, is dropped from all tables.  Of each unit at
 most `rows_per_unit` rows enter each pass, chosen by a keyed hash of that unit's rows alone, in each pass anew.  So
 every table moves by at most so many rows when a unit is added or removed, but not every table by the same rows: a
-mechanism may rely on the move of each table alone (docs/theory/marginal_release.md, section 1).
+mechanism may rely on the move of each table alone (docs/theory/marginal_release.md, section 1).  Where a unit is
+replaced even that is not enough, and mechanisms ask for `same_rows` (section 4 there).
 """
 
 from __future__ import annotations
@@ -58,6 +59,11 @@ class TablesOfCounts:
     def passes(self) -> int:
         """How often the engine reads the table."""
         return len(self._covers)
+
+    @property
+    def same_rows(self) -> bool:
+        """Whether all tables count the same rows: no unit is bounded, or all are counted in one pass."""
+        return self._table.unit is None or self.passes == 1
 
     def ready(self) -> None:
         """Refuse a source or column that is not there; only the schema is read."""
