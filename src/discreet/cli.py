@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.errors import BudgetExhausted, DiscreetError, LedgerError, ParameterError
+from discreet.errors import BudgetExhausted, DiscreetError, LedgerError, ParameterError, require
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 
 if TYPE_CHECKING:
@@ -45,6 +45,14 @@ class Form(StrEnum):
 
     html = "html"
     json = "json"
+
+
+class Model(StrEnum):
+    """What a model of a table may hold."""
+
+    adaptive = "adaptive"
+    tree = "tree"
+    independent = "independent"
 
 
 def _price(epsilon: str | None, delta: str | None, rho: str | None) -> dict[str, Guarantee]:
@@ -128,6 +136,31 @@ def release(
     made.save(out)
     tables = f"{len(workload.sets):,} table{'s' * (len(workload.sets) != 1)}"
     typer.echo(f"wrote {len(made):,} answers in {tables} to {out}; {made.privacy()}")
+
+
+@app.command()
+def synthesize(
+    table: Annotated[str, typer.Option(help="the name of a table")],
+    columns: Columns = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    rows: Annotated[int | None, typer.Option(help="how many to write; else the noisy number of the table's")] = None,
+    out: Annotated[Path, typer.Option("-o", "--output", help="a .parquet or .csv file")] = Path("synthetic.parquet"),
+    method: Annotated[Model, typer.Option(help="what the model may hold")] = Model.adaptive,
+    curator: File = DEFAULT,
+    analyst: Annotated[str | None, typer.Option(help="who asks")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="pay for a new model")] = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Write synthetic rows of a table: spend, read, fit, draw."""
+    from discreet.curator import Curator
+
+    require(out.suffix.lower() in (".parquet", ".csv"), "an output ending in .parquet or .csv", output=str(out))
+    opened, asked = Curator.open(curator), {"analyst": analyst, "fresh": fresh, **_price(epsilon, delta, rho)}
+    with _waiting("fitting a model ..."):
+        made = opened.synthesize(table=table, columns=_listed(columns), method=method.value, rows=rows, **asked)
+    made.write(out)
+    typer.echo(f"wrote synthetic rows of {len(made.encoding.domain)} columns to {out}; {made.privacy()}")
 
 
 @app.command()

@@ -8,8 +8,8 @@ import pytest
 
 from discreet.curator import Curator
 from discreet.curator.config import declaration
-from discreet.curator.curator import _key
 from discreet.curator.plan import _shares, plan
+from discreet.curator.question import key_of
 from discreet.data import Boolean, Categorical, Date, Domain, Identifier, Integer, Table
 from discreet.data.aggregation import Sealed
 from discreet.errors import DiscreetError, ParameterError
@@ -112,7 +112,7 @@ def test_another_declaration_is_another_question():
     sql, keys = "SELECT ward, COUNT(*) FROM visits GROUP BY ward", set()
     for wards in (["a", "b"], ["b", "a"], ["a", "c"]):
         table = Table("none.parquet", domain=Domain({**DOMAIN, "ward": Categorical(wards)}), unit="patient")
-        keys.add(_key(plan(parse(sql, {"visits": table}), table, epsilon=1)))
+        keys.add(key_of(plan(parse(sql, {"visits": table}), table, epsilon=1)))
 
     assert len(keys) == 3
 
@@ -132,7 +132,7 @@ def test_different_questions_have_different_keys():
         )),
     ]  # fmt: skip
 
-    assert len({_key(step), *map(_key, others)}) == 8
+    assert len({key_of(step), *map(key_of, others)}) == 8
 
 
 def test_a_column_that_is_not_a_declaration_is_refused():

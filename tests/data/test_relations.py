@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.curator.curator import _compiled
 from discreet.curator.plan import plan
+from discreet.curator.question import passes_of
 from discreet.data import Domain, Identifier, Integer, Table, relation
 from discreet.data.engines import relations
 from discreet.data.engines.dialect import DUCKDB
@@ -39,7 +39,7 @@ def reads(step, pass_):
 def expected(step):
     """The cells of every pass, by the evaluator."""
     shape, made = [grouping.size for grouping in step.groupings], []
-    for place, pass_ in enumerate(_compiled(step)):
+    for place, pass_ in enumerate(passes_of(step)):
         read = reads(step, pass_)
         if place == 0 and step.added:
             found = [row_by_row.cells(step.query, step.groupings, part, read) for part in step.added]
@@ -59,7 +59,7 @@ def expected(step):
 
 def found(step, engine):
     """The cells of every pass, by an engine."""
-    return [engine.run(step.table, pass_).through(lambda cells: cells) for pass_ in _compiled(step)]
+    return [engine.run(step.table, pass_).through(lambda cells: cells) for pass_ in passes_of(step)]
 
 
 def asked(sql, tables):
@@ -120,7 +120,7 @@ def test_a_person_whose_name_is_written_otherwise_in_another_table_is_refused(fi
     for sql in (UNITED, JOINED):
         step = planned(sql, tables)
         with pytest.raises(DomainError, match="unit columns of joined and united tables"):
-            DuckDB().ready(step.table, _compiled(step)[0])
+            DuckDB().ready(step.table, passes_of(step)[0])
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_the_wrong_answer_of_a_row_is_seen(monkeypatch):
         with monkeypatch.context() as patched:
             patched.setattr(relations, name, twin)
             broken = [engine.run(step.table, replace(pass_, measures=tuple(map(loose, pass_.measures)))) for engine in
-                      [DuckDB()] for pass_ in _compiled(step)]  # fmt: skip
+                      [DuckDB()] for pass_ in passes_of(step)]  # fmt: skip
             assert not np.array_equal(broken[0].through(lambda cells: cells.astype(object)), expected(step)[0])
 
 

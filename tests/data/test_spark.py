@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.curator.curator import _compiled
+from discreet.curator.question import passes_of
 from discreet.data.aggregation import Key, Measure
 from discreet.data.columns import Categorical, Date, Identifier, Integer, Real, Text
 from discreet.data.domain import Domain
@@ -325,7 +325,7 @@ def test_a_name_in_a_question_that_a_setting_could_fill_in_is_refused(engine, vi
     step = planned(question, {"visits": declared(visits)})
 
     with pytest.raises(DomainError, match="cannot be used with Spark"):
-        engine.ready(step.table, _compiled(step)[0])
+        engine.ready(step.table, passes_of(step)[0])
 
 
 def test_a_failure_after_the_first_row_is_one_constant_sentence(session, engine, caplog, capfd):

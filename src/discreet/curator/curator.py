@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +9,8 @@ from typing import TYPE_CHECKING, Self
 
 from discreet.composition.price import Item, Price, price
 from discreet.curator.answer import Answer, from_bytes
-from discreet.curator.plan import PLANNER, Plan, added_or_removed, plan
+from discreet.curator.plan import Plan, added_or_removed, plan
+from discreet.curator.question import key_of, passes_of, read
 from discreet.curator.release import release
 from discreet.data.domain import missing
 from discreet.data.engines.base import Engine
@@ -24,9 +23,7 @@ from discreet.ledger import Budget, Ledger, Receipt
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.number import Number
 from discreet.queries.builder import Builder
-from discreet.queries.compile import aggregation, grid
 from discreet.queries.query import Query
-from discreet.queries.sql import parse
 from discreet.queries.workload import Workload
 
 if TYPE_CHECKING:
@@ -43,6 +40,8 @@ if TYPE_CHECKING:
     from discreet.data.domain import Domain
     from discreet.queries.marginals import Marginals
     from discreet.release.release import Release
+    from discreet.synthesis.synthesizer import Method
+    from discreet.synthesis.synthetic import Synthetic
 
 
 class Curator:
@@ -95,16 +94,7 @@ class Curator:
         SQL text is read.  A `Query` is read again from its own SQL, so that types and bounds are those of
         the declaration whoever made it: nothing that the question claims is believed.
         """
-        if isinstance(question, str):
-            return parse(question, self.tables)
-        if isinstance(question, Builder):
-            question = question.query()
-        if not isinstance(question, Query):
-            raise ParameterError(f"need SQL text, a Query or a Builder, got {type(question).__name__}")
-        found = parse(str(question), self.tables)
-        if found != question:
-            raise DomainError("the question is not about the declared columns of the declared tables")
-        return found
+        return read(question, self.tables)
 
     def explain(
         self,
@@ -137,7 +127,7 @@ class Curator:
         bounds = {"rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
         query = self.query(question)
         found = explain(query, query.source.table(), epsilon=epsilon, budget=budget, error=error, beta=beta, **bounds)
-        _compiled(found.plan)  # what could not be asked is not explained either
+        passes_of(found.plan)  # what could not be asked is not explained either
         return found
 
     def release(
@@ -186,6 +176,42 @@ class Curator:
 
         return open_session(
             self, table=table, columns=columns, budget=budget, queries=queries, beta=beta, analyst=analyst
+        )
+
+    def synthesize(
+        self,
+        *,
+        table: str,
+        epsilon: Number | None = None,
+        budget: Guarantee | None = None,
+        columns: Sequence[str] | None = None,
+        workload: Workload | None = None,
+        method: Method = "adaptive",
+        rows: int | None = None,
+        analyst: str | None = None,
+        fresh: bool = False,
+        **settings: object,
+    ) -> Synthetic:
+        """Fit a model of a table to draw rows from: settle, spend, read, fit, in that order, as `release` does.
+
+        The promise is for one unit added or removed, with all its rows.  `rows` is how many `sample()` draws where it
+        is not told; drawing is free.  `settings` are those of a `Synthesizer`: rounds, cells, time_limit, bins, most
+        and zeros.
+        """
+        from discreet.curator.synthesis_run import synthesize
+
+        return synthesize(
+            self,
+            table=table,
+            columns=columns,
+            workload=workload,
+            epsilon=epsilon,
+            budget=budget,
+            method=method,
+            rows=rows,
+            analyst=analyst,
+            fresh=fresh,
+            settings=settings,
         )
 
     def marginals(self, table: str, k: int, *, columns: Sequence[str] | None = None) -> Marginals:
@@ -237,11 +263,11 @@ class Curator:
             rows_per_unit=rows_per_unit,
             groups_per_unit=groups_per_unit,
         )
-        passes = _compiled(step)
+        passes = passes_of(step)
         engine = self._engine_for(step)
         for pass_ in passes:  # a missing file or column is free
             self._make_ready(engine, step.table, pass_)
-        with self.ledger.turn(_key(step), analyst=analyst):  # who asks the same meanwhile gets the same answer
+        with self.ledger.turn(key_of(step), analyst=analyst):  # who asks the same meanwhile gets the same answer
             receipt, stored = self._pay(step, analyst=analyst, fresh=fresh)
             if stored is not None:
                 return from_bytes(step, stored, receipt, beta=beta, whole_counts=whole_counts)
@@ -264,7 +290,7 @@ class Curator:
         """Charge for a plan, or find the answer that was paid for before."""
         item = step.event if price(step.event) == step.price else step.price
         private = [name for name in step.query.tables if not self.tables[name].public]
-        return self._charge(item, private, text=str(step.query), key=_key(step), analyst=analyst, fresh=fresh)
+        return self._charge(item, private, text=str(step.query), key=key_of(step), analyst=analyst, fresh=fresh)
 
     def _charge(
         self,
@@ -371,27 +397,3 @@ class Curator:
 
     def __repr__(self) -> str:
         return f"Curator({', '.join(self.tables)})"
-
-
-def _compiled(step: Plan) -> list[Aggregation]:
-    """The passes over the table that a plan needs: counts and sums together, and one for each grid."""
-    bounds = {"rows": step.rows, "groups": step.groups}
-    passes = [aggregation(step.query, step.table, step.added, **bounds)] if step.added else []
-    return passes + [grid(step.query, step.table, rank, rows=step.rows) for rank in step.ranked]
-
-
-def _key(step: Plan) -> str:
-    """What makes two questions the same: text, price, bounds, declaration, version of table and planner."""
-    cost = step.price
-    parts = [
-        str(step.query),
-        str(step.budget),
-        [str(cost.epsilon), str(cost.rho), str(cost.delta)],
-        [step.rows, step.groups],
-        [
-            [name, table.domain.to_dict(), table.unit, table.version, table.rows_per_unit, table.public]
-            for name, table in step.query.source.tables()
-        ],
-        PLANNER,
-    ]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from discreet.curator.batch import Choice
     from discreet.curator.curator import Curator
+    from discreet.data.table import Table
 
 Made = TypeVar("Made")
 
@@ -61,7 +62,7 @@ def run(
     """One release, or the same one again."""
     if not isinstance(workload, Workload):
         raise ParameterError(f"need a Workload, such as marginals(domain, 2), got {type(workload).__name__}")
-    _private(curator, table)
+    private(curator, table)
     reading = curator._reading(workload.domain, table, sets=sets_of(workload))
     step = batch(workload, table, reading, mechanism=mechanism, n=n, **price)  # type: ignore[arg-type]
     built = None if isinstance(mechanism, str) else step.mechanism()
@@ -94,8 +95,7 @@ def open_session(
     analyst: str | None,
 ) -> Session:
     """Pay, read once, and answer from then on."""
-    _private(curator, table)
-    held = curator.tables[table]
+    held = private(curator, table)
     domain = columns_of(held, columns)
     spending = spending_of(None, budget)
     if not isinstance(spending, PureDP):
@@ -141,8 +141,10 @@ def _fits(reading: Reading, mechanism: object) -> None:
         )
 
 
-def _private(curator: Curator, name: str) -> None:
+def private(curator: Curator, name: str) -> Table:
+    """The table of this name, with people in it to protect."""
     if name not in curator.tables:
         raise DomainError(missing(name, list(curator.tables), what="table"))
     if curator.tables[name].public:
         raise DomainError(f"table {name!r} is public: there is nothing to protect in it")
+    return curator.tables[name]

@@ -1,6 +1,9 @@
-"""Checkpoints of a synthesizer: everything measured so far, in JSON.
+"""Checkpoints of a synthesizer, and the fitted model for the ledger: everything measured, in JSON.
 
-The file holds noisy tables only.  It is tied to the domain, the budget and the schedule; a run that goes on from it
+    save_progress, load_progress   a file, from which a stopped run goes on
+    to_bytes, from_bytes           a fitted model, which is then what it was
+
+A checkpoint holds noisy tables only.  It is tied to the domain, the budget and the schedule; a run that goes on from it
 draws fresh noise for the rounds that are left.  Go on from a file once, on the same data: two runs from copies of it
 are two releases of those rounds, and cost twice; of other data a finished file says nothing.
 """
@@ -9,12 +12,16 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, UnsupportedError
 from discreet.release.models.estimate import Measurement
+from discreet.release.models.graphical import GraphicalModel
+from discreet.release.models.stored import describe, rebuild
 from discreet.synthesis.adaptive import Progress
+from discreet.synthesis.synthetic import Synthetic
 
 if TYPE_CHECKING:
     from discreet.synthesis.synthesizer import Synthesizer
@@ -24,6 +31,58 @@ VERSION = 1
 
 def save_progress(path: str | Path, synthesizer: Synthesizer, progress: Progress) -> None:
     """Write the file whole or not at all."""
+    text = {"version": VERSION, "settings": settings_of(synthesizer), **_written(progress)}
+    part = Path(f"{path}.part")
+    with part.open("w", encoding="utf-8") as file:
+        json.dump(text, file)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def load_progress(path: str | Path, synthesizer: Synthesizer) -> Progress | None:
+    """What a file holds, or None where there is none yet; refused where it belongs to another run."""
+    if not Path(path).exists():
+        return None
+    try:
+        text = json.loads(Path(path).read_text(encoding="utf-8"))
+        same = text["version"] == VERSION and text["settings"] == settings_of(synthesizer)
+        progress = _read(text)
+    except (ValueError, KeyError, TypeError):
+        raise ParameterError(f"{str(path)!r} is not a checkpoint of a synthesizer") from None
+    if not same:
+        raise ParameterError(f"the checkpoint {str(path)!r} belongs to another domain, budget or schedule")
+    return progress
+
+
+def to_bytes(made: Synthetic) -> bytes:
+    """A fitted model: its measurements and its factors, compressed JSON.  The same model is always the same bytes."""
+    about, tables = describe(made.model)
+    model = about | {"tables": [[list(table.shape), table.ravel().tolist()] for table in tables]}
+    return zlib.compress(json.dumps({"version": VERSION, "model": model, **_written(made.progress)}).encode())
+
+
+def from_bytes(data: bytes, synthesizer: Synthesizer) -> Synthetic:
+    """Read back what `to_bytes` wrote of a model that this synthesizer made; anything else is refused."""
+    import numpy as np
+
+    try:
+        text = json.loads(zlib.decompress(data))
+        if text["version"] != VERSION:
+            raise UnsupportedError(f"a model of version {text['version']!r}; this one reads version {VERSION}")
+        tables = [np.array(values, dtype=np.float64).reshape(shape) for shape, values in text["model"]["tables"]]
+        progress = _read(text)
+        model = rebuild(text["model"], tables)
+    except (zlib.error, ValueError, KeyError, TypeError):
+        raise ParameterError("this is not a stored model of a synthesizer") from None
+    encoding = synthesizer.encoding
+    if not isinstance(model, GraphicalModel) or model.domain != encoding.coarse:
+        raise ParameterError("the stored model belongs to another domain")
+    guarantee, schedule = synthesizer.privacy(), synthesizer.schedule
+    return Synthetic(encoding=encoding, model=model, guarantee=guarantee, progress=progress, schedule=schedule)
+
+
+def _written(progress: Progress) -> dict[str, object]:
     import numpy as np
 
     measurements = [
@@ -36,48 +95,26 @@ def save_progress(path: str | Path, synthesizer: Synthesizer, progress: Progress
         }
         for one in progress.measurements
     ]
-    text = {
-        "version": VERSION,
-        "settings": _settings(synthesizer),
-        "rounds": progress.rounds,
-        "chosen": [list(names) for names in progress.chosen],
-        "measurements": measurements,
-    }
-    part = Path(f"{path}.part")
-    with part.open("w", encoding="utf-8") as file:
-        json.dump(text, file)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    chosen = [list(names) for names in progress.chosen]
+    return {"rounds": progress.rounds, "chosen": chosen, "measurements": measurements}
 
 
-def load_progress(path: str | Path, synthesizer: Synthesizer) -> Progress | None:
-    """What a file holds, or None where there is none yet; refused where it belongs to another run."""
+def _read(text: dict[str, Any]) -> Progress:
     import numpy as np
 
-    if not Path(path).exists():
-        return None
-    try:
-        text = json.loads(Path(path).read_text(encoding="utf-8"))
-        same = text["version"] == VERSION and text["settings"] == _settings(synthesizer)
-        made = [
-            Measurement(
-                tuple(one["columns"]),
-                np.array(one["values"]).reshape(one["shape"]),
-                sd=one["sd"],
-                bins=tuple(None if bins is None else np.array(bins, dtype=np.int64) for bins in one["bins"]),
-            )
-            for one in text["measurements"]
-        ]
-        progress = Progress(made, rounds=text["rounds"], chosen=[tuple(names) for names in text["chosen"]])
-    except (ValueError, KeyError, TypeError):
-        raise ParameterError(f"{str(path)!r} is not a checkpoint of a synthesizer") from None
-    if not same:
-        raise ParameterError(f"the checkpoint {str(path)!r} belongs to another domain, budget or schedule")
-    return progress
+    made = [
+        Measurement(
+            tuple(one["columns"]),
+            np.array(one["values"]).reshape(one["shape"]),
+            sd=one["sd"],
+            bins=tuple(None if bins is None else np.array(bins, dtype=np.int64) for bins in one["bins"]),
+        )
+        for one in text["measurements"]
+    ]
+    return Progress(made, rounds=text["rounds"], chosen=[tuple(names) for names in text["chosen"]])
 
 
-def _settings(synthesizer: Synthesizer) -> dict[str, object]:
+def settings_of(synthesizer: Synthesizer) -> dict[str, object]:
     """Everything that the meaning and the price of the measurements depend on."""
     import numpy as np
 

@@ -25,13 +25,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Synthetic:
-    """A fitted model.  Everything in it is private output; sampling and answering cost nothing."""
+    """A fitted model.  Everything in it is private output; sampling and answering cost nothing.
+
+    `wanted` is how many rows are drawn where nobody says, if not the noisy total; `receipt` is of the ledger, where a
+    curator paid.
+    """
 
     encoding: Encoding
     model: GraphicalModel
     guarantee: Guarantee
     progress: Progress
     schedule: Schedule | None = None
+    wanted: int | None = None
+    receipt: object | None = None
 
     @property
     def rows(self) -> int:
@@ -39,8 +45,8 @@ class Synthetic:
         return max(1, round(self.model.total))
 
     def sample(self, rows: int | None = None, *, rng: RandomSource | None = None) -> pyarrow.Table:
-        """Synthetic rows with the declared types and valid values; as many as the noisy total by default."""
-        count = self.rows if rows is None else rows
+        """Synthetic rows with the declared types and valid values; as many as wanted, or as the noisy total."""
+        count = rows if rows is not None else self.wanted if self.wanted is not None else self.rows
         require(isinstance(count, int) and not isinstance(count, bool) and count >= 1, "rows >= 1", rows=rows)
         return self.encoding.decode(self.model.sample(count, rng=rng), rng=rng)
 

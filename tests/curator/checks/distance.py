@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.curator.curator import _compiled
 from discreet.curator.plan import Plan, plan
+from discreet.curator.question import passes_of
 from discreet.data.aggregation import Aggregation, Sealed, SealedGroups
 from discreet.data.engines.duckdb import DuckDB
 from discreet.data.table import Table
@@ -58,7 +58,7 @@ def same(pass_: Aggregation) -> Aggregation:
 def fed(step: Plan, *, plain: bool, altered: Pass = same) -> list[Sealed | SealedGroups]:
     """What each pass of a plan finds."""
     engine = DuckDB(threads=1, plain=plain)
-    return [engine.run(step.table, altered(pass_)) for pass_ in _compiled(step)]
+    return [engine.run(step.table, altered(pass_)) for pass_ in passes_of(step)]
 
 
 def violations(sql: str, found: Neighbours, *, plain: bool = False, altered: Pass = same, **asked: object) -> list[str]:
