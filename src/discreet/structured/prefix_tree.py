@@ -204,13 +204,18 @@ class PrefixTree:
         """alpha such that the count of the cells low .. high - 1 is off by more with probability at most beta."""
         import numpy as np
 
+        parts = 2
+        if swaps(self.neighbours) and high == self.workload.domain.size:  # n, which is public, less the prefix before
+            low, high, parts = 0, low, 1
+        if low == high:
+            return 0.0
         if self.consistency:
             square = self.plan.range_variance(low, high)
         else:
             ends = self.spread()[[low - 1, high - 1]] if low else self.spread()[[high - 1]]
             square = float(np.sum(ends))  # the nodes of two prefixes, with opposite signs: some cancel, none more
         if isinstance(self.noise, Laplace):
-            return float(LaplaceSums(np.array([square]), 2 * self._heaviest, float(self.noise.scale)).each(beta)[0])
+            return float(LaplaceSums(np.array([square]), parts * self._heaviest, float(self.noise.scale)).each(beta)[0])
         return math.sqrt(2 * square * variance(self.noise) * math.log(2 / beta))
 
     def privacy(self) -> Guarantee:
