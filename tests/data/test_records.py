@@ -10,11 +10,11 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from discreet.data import Boolean, Categorical, Date, Domain, Histogram, Identifier, Integer, Real, Records, Text
 from discreet.data.arrays import empty, like, namespace, to_numpy
 from discreet.errors import DomainError, ParameterError, UnsupportedError
+from tests.arrays import torch
 
 DOMAIN = Domain(
     {

@@ -9,7 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import torch
 
 from discreet.data import Boolean, Categorical, Domain, Histogram, Identifier, Integer, Records
 from discreet.errors import DiscreetError, DomainError, ParameterError, UnsupportedError
@@ -35,6 +34,8 @@ from discreet.queries import (
     thresholds,
 )
 from discreet.queries.places import place_of, places_of
+from discreet.queries.workload import Rows
+from tests.arrays import torch
 
 MIXED = Domain({"age": Integer(0, 2), "icu": Boolean(), "ward": Categorical(["a", "b"], nullable=True)})
 BITS = Domain({f"b{i}": Boolean() for i in range(4)})
@@ -436,3 +437,48 @@ def test_identifiers_are_in_no_workload():
 def test_a_huge_matrix_is_not_written_out():
     with pytest.raises(UnsupportedError, match="not written out"):
         parities(20, 3).matrix()
+
+
+def test_entries_that_could_wrap_in_64_bits_are_refused():
+    """An analyst who picks the weight 2^63 // c + 1 would see whether a count reaches c, whatever the noise."""
+    domain = Domain({"a": Boolean()})
+    huge = 2**63 // 300 + 1
+    makers = [
+        lambda: huge * marginals(domain, 1),
+        lambda: marginals(domain, 1, weights=[huge]),
+        lambda: Dense([[huge, 0]], domain),
+        lambda: Box(domain, ("a",), (0,), (0,), value=huge),
+        lambda: Junta(domain, ("a",), np.array([huge, 0])),
+        lambda: kron(2**20 * thresholds(2), 2**20 * marginals(Domain({"b": Boolean()}), 1)),
+    ]
+    for make in makers:
+        with pytest.raises(ParameterError, match=r"entries below 2\^31"):
+            make()
+    assert (2**30 * thresholds(2)).entry == 2**30
+    assert (2**30 * thresholds(2) + thresholds(2))[1:].entry == 2**30
+
+
+def test_narrow_integers_of_a_histogram_do_not_wrap():
+    domain = Domain({"a": Boolean(), "b": Boolean()})
+    small = Histogram(domain, np.full((2, 2), 100, dtype=np.uint8))
+
+    assert (100 * marginals(domain, 2)).answer(small).tolist() == [10_000] * 4
+    assert small.n == 400
+
+
+def test_integers_of_torch_are_counted_exactly():
+    domain = Domain({"a": Boolean()})
+    workload = random_counting(domain, 64, seed=1)
+    counts_of = [2**25 + 1, 2**25 + 3]
+
+    found = workload.answer(Histogram(domain, torch.tensor(counts_of)))
+
+    assert found.tolist() == (workload.matrix() @ np.array(counts_of)).tolist()
+
+
+def test_queries_are_named_by_their_own_number_only():
+    """-1 and len - 1 are one query; counted as two they would halve the sensitivity of large slices."""
+    with pytest.raises(ParameterError, match="queries from 0 to 3"):
+        Rows(thresholds(4), (0, -1))
+    with pytest.raises(ParameterError, match="queries from 0 to 3"):
+        Rows(thresholds(4), (4,))

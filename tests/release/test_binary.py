@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 from discreet.data.columns import Boolean
 from discreet.data.domain import Domain
@@ -12,6 +11,7 @@ from discreet.data.records import Records
 from discreet.release import binary, binary_compiled
 from discreet.release.binary import Exponentials, of_rows, signs, subsets, sums, values
 from discreet.release.binary_compiled import CompiledExponentials
+from tests.arrays import torch
 
 SHAPES = [(4, 1), (4, 2), (5, 3), (7, 3), (11, 1), (12, 2), (13, 3)]
 PLACES = [None, "cpu:0"]  # numpy, and PyTorch's arrays on this machine

@@ -10,7 +10,6 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from scipy.optimize import minimize
 
 from discreet.composition import basic, concentrated
@@ -28,6 +27,7 @@ from discreet.release.mwem import MWEM
 from discreet.release.mwem_average import _updated
 from discreet.release.mwem_fit import PRIOR, Fit
 from discreet.release.mwem_universe import Bits, Cells, universe_for
+from tests.arrays import torch
 from tests.scale import counts
 
 N = 5_000

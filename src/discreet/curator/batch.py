@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from discreet.errors import DiscreetError, ParameterError, UnsupportedError
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import Number, exact
+from discreet.queries.stored import from_dict
 from discreet.queries.workload import Workload
 from discreet.release.independent import IndependentNoise
 
@@ -101,7 +102,11 @@ class Batch:
         assert mechanism is not None
         event = getattr(mechanism, "event", lambda: None)()
         ran = "" if event is None else json.dumps(event.to_dict())
-        return f"{type(mechanism).__module__}.{type(mechanism).__qualname__} {mechanism!r} {ran}"
+        settings = ""
+        if is_dataclass(mechanism):  # all of them: what is printed of a mechanism may leave some out
+            named = [one.name for one in fields(mechanism) if one.name not in ("workload", "budget")]
+            settings = json.dumps({name: repr(getattr(mechanism, name)) for name in named})
+        return f"{type(mechanism).__module__}.{type(mechanism).__qualname__} {mechanism!r} {settings} {ran}"
 
     def key(self, mechanism: ReleaseMechanism | None) -> str:
         """What makes two releases the same."""
@@ -168,7 +173,9 @@ def batch(
             f"a release of {len(workload):,} answers is too large, at most {MOST:,} are kept: leave columns out"
             " (Domain.project), or declare coarser steps"
         )
-    asked = hashlib.sha256(json.dumps(workload.to_dict()).encode()).hexdigest()  # refused where it has no name
+    written = json.dumps(workload.to_dict())  # refused where it has no name
+    asked = hashlib.sha256(written.encode()).hexdigest()
+    workload = from_dict(json.loads(written))  # our own object: sensitivities are never taken from a caller's class
     spending = spending_of(epsilon, budget)
     row, cost = _lane(workload, spending, reading.table.rows_per_unit)
     return Batch(workload, name, reading, spending, row, cost, n or reading.table.n or ROWS, mechanism, asked)

@@ -69,6 +69,19 @@ def wide(array: Array) -> Array:
     return array if array.dtype.kind == "f" else array.astype(library.int64, copy=False)
 
 
+def floats(array: Array) -> Array:
+    """Integers as floats of 64 bits; floats as they are.
+
+    >>> import numpy as np
+    >>> floats(np.array([1, 2])).dtype.name
+    'float64'
+    """
+    library = namespace(array)
+    if library.__name__ == "torch":
+        return array if array.dtype.is_floating_point else array.to(library.float64)
+    return array if array.dtype.kind == "f" else array.astype(library.float64)
+
+
 def like(values: npt.ArrayLike, array: Array) -> Array:
     """Numbers of this machine as an array of the same library, device and kind of number."""
     import numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from discreet.data.arrays import Array, namespace, to_numpy, total
+from discreet.data.arrays import Array, namespace, to_numpy, total, wide
 from discreet.data.domain import Domain
 from discreet.data.records import Records, countable
 from discreet.errors import ParameterError, require
@@ -38,7 +38,7 @@ class Histogram:
         namespace(array)
         size = math.prod(array.shape)
         require(size == self.domain.size, "one count per cell of the domain", counts=size, cells=self.domain.size)
-        self.counts = array.reshape(self.shape)
+        self.counts = wide(array).reshape(self.shape)  # sums of narrow integers would wrap
 
     @classmethod
     def from_frame(cls, frame: object, domain: Domain) -> Histogram:

@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.data.arrays import Array, namespace, stack, wide
+from discreet.data.arrays import Array, floats, namespace, stack, wide
 from discreet.data.domain import Domain
 from discreet.errors import ParameterError, require
 from discreet.privacy.neighbours import AddRemove, Neighbours
 from discreet.privacy.number import Number, exact
 from discreet.queries.local import plain
-from discreet.queries.workload import WRITTEN, Known, Workload, remembered, same_domain, swaps
+from discreet.queries.workload import WRITTEN, Known, Workload, remembered, same_domain, small_entries, swaps
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -54,6 +54,11 @@ class Stacked(Workload):
     def domain(self) -> Domain:  # type: ignore[override]
         """That of the parts."""
         return self.parts[0].domain
+
+    @property
+    def entry(self) -> Fraction:
+        """The largest of all parts."""
+        return max(part.entry for part in self.parts)
 
     @property
     def integral(self) -> bool:
@@ -125,11 +130,17 @@ class Weighted(Workload):
     def __init__(self, base: Workload, weight: Number) -> None:
         self.base, self.weight = base, exact(weight)
         require(self.weight != 0, "weight != 0", weight=weight)
+        small_entries(self)
 
     @property
     def domain(self) -> Domain:  # type: ignore[override]
         """That of the queries."""
         return self.base.domain
+
+    @property
+    def entry(self) -> Fraction:
+        """That of the queries, times the weight."""
+        return abs(self.weight) * self.base.entry
 
     @property
     def integral(self) -> bool:
@@ -196,6 +207,12 @@ class Kronecker(Workload):
         self.factors = tuple(factors)
         self._known: Known = {}
         self.domain = Domain({name: column for factor in factors for name, column in factor.domain.items()})
+        small_entries(self)
+
+    @property
+    def entry(self) -> Fraction:
+        """The product of those of the factors."""
+        return math.prod((factor.entry for factor in self.factors), start=Fraction(1))
 
     @property
     def integral(self) -> bool:
@@ -271,7 +288,7 @@ def along(factor: Workload, values: Array, *, backwards: bool = False) -> Array:
 
         matrix = factor.matrix()
         whole = matrix.T if backwards else matrix
-        found = like(whole, columns) @ columns if factor.integral else like(whole, columns * 1.0) @ (columns * 1.0)
+        found = like(whole, columns) @ columns if factor.integral else like(whole, floats(columns)) @ floats(columns)
     else:
         found = library.stack([step(columns[:, place]) for place in range(front * back)], 1)
     return library.moveaxis(found.reshape(made, front, back), 0, 1)

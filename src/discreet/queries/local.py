@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.data.arrays import Array, like, namespace, total, wide
+from discreet.data.arrays import Array, floats, like, namespace, total, wide
 from discreet.data.columns import Column
 from discreet.data.domain import Domain
 from discreet.errors import require
 from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.number import tidy
-from discreet.queries.workload import Workload, swaps
+from discreet.queries.workload import Workload, small_entries, swaps
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -115,6 +115,12 @@ class Box(Local):
             )
         self.domain, self.names = domain, tuple(names)
         self.low, self.high, self.value = tuple(low), tuple(high), Fraction(value)
+        small_entries(self)
+
+    @property
+    def entry(self) -> Fraction:
+        """The value."""
+        return abs(self.value)
 
     @property
     def integral(self) -> bool:
@@ -213,6 +219,12 @@ class Junta(Local):
         self.domain, self.names = domain, tuple(names)
         self._table = (array.astype(np.int64) if array.dtype.kind in "iub" else array.astype(float)).reshape(shape)
         self._table.flags.writeable = False
+        small_entries(self)
+
+    @property
+    def entry(self) -> Fraction:
+        """The largest value."""
+        return max(abs(Fraction(self._table.max().item())), abs(Fraction(self._table.min().item())))
 
     @property
     def table(self) -> npt.NDArray[Any]:
@@ -260,7 +272,7 @@ class Junta(Local):
         """The table on the array's device: integers unless a side has fractions."""
         exact = self._table.dtype.kind == "i" or self.integral
         wide = self._table.reshape(-1)
-        return like(wide, array) if exact or "float" in str(array.dtype) else like(wide, array * 1.0)
+        return like(wide, array) if exact or "float" in str(array.dtype) else like(wide, floats(array))
 
 
 def _condition(declared: Column, name: str, low: int, high: int) -> str:
@@ -281,7 +293,7 @@ def _spread(query: Local, answers: Array) -> Array:
     shape, _ = query._runs()
     table = query.table
     thin = [size if place % 2 else 1 for place, size in enumerate(shape)]
-    values = like(table.reshape(thin), answers if table.dtype.kind == "i" else answers * 1.0) * answers[0]
+    values = like(table.reshape(thin), answers if table.dtype.kind == "i" else floats(answers)) * answers[0]
     return namespace(answers).broadcast_to(values, tuple(shape)).reshape(-1)
 
 

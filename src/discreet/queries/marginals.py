@@ -26,7 +26,7 @@ from discreet.errors import require
 from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.number import Number, exact
 from discreet.queries.local import Box, plain
-from discreet.queries.workload import Workload, swaps
+from discreet.queries.workload import Workload, small_entries, swaps
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -73,11 +73,17 @@ class Marginals(Workload):
         self.weights = tuple(exact(weight) for weight in weights) if weights is not None else (Fraction(1),) * len(sets)
         require(len(self.weights) == len(sets), "one weight per marginal", weights=len(self.weights), sets=len(sets))
         require(all(weight > 0 for weight in self.weights), "weights > 0", least=str(min(self.weights)))
+        small_entries(self)
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """The number of cells of each table."""
         return tuple(math.prod(self.domain[name].size for name in names) for names in self.sets)
+
+    @property
+    def entry(self) -> Fraction:
+        """The largest weight."""
+        return max(self.weights)
 
     @property
     def integral(self) -> bool:

@@ -69,6 +69,11 @@ class Workload:
         return True
 
     @property
+    def entry(self) -> Fraction:
+        """No entry is larger in absolute value."""
+        return Fraction(1)
+
+    @property
     def exact(self) -> bool:
         """Whether the stated sensitivities are attained, not only upper bounds."""
         return True
@@ -176,6 +181,11 @@ def swaps(neighbours: type[Neighbours]) -> bool:
     raise UnsupportedError(f"a workload has no sensitivity under {neighbours.__name__}, which is about graphs")
 
 
+def small_entries(workload: Workload) -> None:
+    """Refuse entries so large that the sum over 2^31 rows would not fit in 64 bits: it would wrap before the noise."""
+    require(workload.entry < 1 << 31, "entries below 2^31 in absolute value", largest=float(workload.entry))
+
+
 def same_domain(asked: Domain, given: Domain) -> None:
     """Refuse data of another domain."""
     if asked is not given and (list(asked) != list(given) or asked != given):
@@ -189,6 +199,8 @@ class Rows(Workload):
 
     def __init__(self, base: Workload, indices: tuple[int, ...]) -> None:
         require(bool(indices), "at least one query", indices=indices)
+        inside = all(isinstance(i, int) and not isinstance(i, bool) and 0 <= i < len(base) for i in indices)
+        require(inside, f"queries from 0 to {len(base) - 1}", indices=len(indices))
         self.base, self.indices = base, indices
         self._known: Known = {}
 
@@ -201,6 +213,11 @@ class Rows(Workload):
     def integral(self) -> bool:
         """Where the whole is."""
         return self.base.integral
+
+    @property
+    def entry(self) -> Fraction:
+        """That of the whole."""
+        return self.base.entry
 
     def __len__(self) -> int:
         return len(self.indices)

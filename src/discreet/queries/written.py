@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.data.arrays import Array, like, stack, wide
+from discreet.data.arrays import Array, floats, like, stack, wide
 from discreet.data.domain import Domain
 from discreet.data.records import countable
 from discreet.errors import UnsupportedError, require
 from discreet.privacy.neighbours import Neighbours
 from discreet.queries.local import Junta
-from discreet.queries.workload import DENSEST, Known, Workload, remembered
+from discreet.queries.workload import DENSEST, Known, Workload, remembered, small_entries
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,6 +57,12 @@ class Dense(Workload):
         self._entries = array.astype(np.int64) if whole else array.astype(np.float64)
         self._entries.flags.writeable = False
         self._known: Known = {}
+        small_entries(self)
+
+    @property
+    def entry(self) -> Fraction:
+        """The largest entry."""
+        return max(abs(Fraction(self._entries.max().item())), abs(Fraction(self._entries.min().item())))
 
     def __len__(self) -> int:
         return self._entries.shape[0]
@@ -72,12 +78,12 @@ class Dense(Workload):
 
     def apply(self, cells: Array) -> Array:
         """The product."""
-        values = wide(cells) if self.integral else cells * 1.0
+        values = wide(cells) if self.integral else floats(cells)
         return like(self._entries, values) @ values
 
     def transpose(self, answers: Array) -> Array:
         """The product with the transpose."""
-        values = answers if self.integral else answers * 1.0
+        values = answers if self.integral else floats(answers)
         return like(self._entries.T, values) @ values
 
     def squared(self, neighbours: type[Neighbours]) -> Fraction:
@@ -153,13 +159,13 @@ class RandomCounting(Workload):
 
     def apply(self, cells: Array) -> Array:
         """Some rows at a time; integers below 2^53 stay exact."""
-        values = cells * 1.0 if "float" not in str(cells.dtype) else cells
+        values = cells if "float" in str(cells.dtype) else floats(cells)
         found = stack([like(self._block(rows), values) @ values for rows in self._blocks()])
         return found if values is cells else _whole(found, wide(cells[:1]))
 
     def transpose(self, answers: Array) -> Array:
         """Some rows at a time."""
-        values = answers * 1.0 if "float" not in str(answers.dtype) else answers
+        values = answers if "float" in str(answers.dtype) else floats(answers)
         made = None
         for rows in self._blocks():
             here = like(self._block(rows).T, values) @ values[rows.start : rows.stop]

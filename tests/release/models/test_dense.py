@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from scipy.stats import chisquare
 
 from discreet.data.columns import Boolean, Integer
@@ -14,6 +13,7 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.queries.marginals import marginals
 from discreet.release.models import dense
 from discreet.release.models.dense import DenseModel, rows_needed
+from tests.arrays import torch
 from tests.scale import counts
 
 DOMAIN = Domain({"age": Integer(0, 4), "icu": Boolean(), "ward": Integer(1, 3)})
