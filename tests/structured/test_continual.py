@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 import pickle
 from fractions import Fraction
 
@@ -524,6 +525,79 @@ def test_a_saved_counter_is_never_overwritten(tmp_path):
     with pytest.raises(LedgerError, match="never overwritten"):
         counter.save(path)
     counter.add(1)  # it goes on here
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+def test_a_counter_whose_saving_failed_late_does_not_go_on_in_two_places(failing, tmp_path, monkeypatch):
+    """The state is whole when fsync reports an error, of the file or of its folder: only the loaded counter goes on."""
+    path, calls, fsync = tmp_path / "state.json", [], os.fsync
+
+    def broken(descriptor):
+        calls.append(descriptor)
+        if len(calls) == failing:
+            raise OSError("the disk failed")
+        fsync(descriptor)
+
+    counter = ContinualCounter(horizon=20, upper=1, budget=dc.ZCDP(1))
+    counter.add(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", broken)
+        with pytest.raises(OSError, match="the disk failed"):
+            counter.save(path)
+
+    with pytest.raises(UnsupportedError, match="closed"):
+        counter.add(1)
+    assert ContinualCounter.load(path).steps == 1
+
+
+def test_a_counter_is_closed_before_its_state_is_written(tmp_path, monkeypatch):
+    counter, seen = ContinualCounter(horizon=20, upper=1, budget=dc.ZCDP(1)), []
+
+    def interrupted(descriptor, path, text):
+        seen.append(counter._closed)
+        os.close(descriptor)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.structured.continual.write_through", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        counter.save(tmp_path / "state.json")
+    with pytest.raises(UnsupportedError, match="closed"):
+        counter.save(tmp_path / "other.json")
+    with pytest.raises(LedgerError, match="damaged"):
+        ContinualCounter.load(tmp_path / "state.json")
+
+    assert seen == [True]
+
+
+def test_a_counter_goes_on_where_no_file_was_created(tmp_path):
+    counter = ContinualCounter(horizon=20, upper=1, budget=dc.ZCDP(1))
+
+    with pytest.raises(FileNotFoundError):
+        counter.save(tmp_path / "nowhere" / "state.json")
+    counter.add(1)
+
+    assert counter.steps == 1
+
+
+def test_a_state_is_read_after_the_folder_without_it_is_on_the_disk(tmp_path, monkeypatch):
+    """Else a loss of power would bring the name back, and a second counter would go on from it."""
+    path, synced, fsync = tmp_path / "state.json", [], os.fsync
+    ContinualCounter(horizon=20, upper=1, budget=dc.ZCDP(1)).save(path)
+
+    def watched(descriptor):
+        synced.append((os.fstat(descriptor).st_ino == tmp_path.stat().st_ino, sorted(os.listdir(tmp_path))))
+        fsync(descriptor)
+
+    def parsed(text):
+        synced.append("read")
+        raise LedgerError("stop here")
+
+    monkeypatch.setattr(os, "fsync", watched)
+    monkeypatch.setattr("discreet.structured.continual_state.State.parse", parsed)
+    with pytest.raises(LedgerError, match="stop here"):
+        ContinualCounter.load(path)
+
+    assert synced == [(True, ["state.json.resumed"]), "read"]
 
 
 def test_damage_to_a_saved_counter_is_seen(tmp_path):

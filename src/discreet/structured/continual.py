@@ -29,7 +29,7 @@ from discreet.privacy.guarantee import Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove, Neighbours, NullRow, Replace
 from discreet.release.noise import Noise, noise_for, variance
 from discreet.structured.banded import Banded, Response
-from discreet.structured.continual_state import State, read_once, write_new
+from discreet.structured.continual_state import State, create_new, read_once, write_through
 from discreet.structured.continual_tree import StreamTree, best_tree
 from discreet.structured.laplace_sums import laplace_tail
 from discreet.structured.toeplitz import LONGEST, Covariance, SquareRoot
@@ -207,6 +207,8 @@ class ContinualCounter:
 
         The file holds sums of true steps: it is as secret as the data.  A counter lives in one place, since two that
         go on from the same state release the same steps twice: so this one is closed, and `load` moves the file aside.
+        If the file cannot be created this one goes on; if writing it fails this one stays closed, since the file may be
+        whole, and `load` says whether it is.
 
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "visits.json"
@@ -223,8 +225,10 @@ class ContinualCounter:
             secret=tuple(int(number) for number in self._secret), public=tuple(float(x) for x in self._public),
             value=self.value,
         )  # fmt: skip
-        write_new(Path(path), state)
-        self._closed = True
+        where, text = Path(path), state.text()
+        descriptor = create_new(where)
+        self._closed = True  # whatever fails from here on, the file may be whole
+        write_through(descriptor, where, text)
 
     @classmethod
     def load(cls, path: str | Path, *, rng: RandomSource | None = None) -> ContinualCounter:

@@ -3,6 +3,9 @@
 A state is JSON: the declaration, the number of steps, the open sums of true steps (secret) and what was computed from
 noisy measurements (public), each float by its exact hexadecimal form.  A SHA-256 of the rest shows damage; it
 is no signature, and whoever can write the file can forge it.
+
+A file is created first and written second, so that the counter can be closed in between: at no time is there a whole
+state on the disk and an open counter in memory.  A state is moved aside, and its folder written, before it is read.
 """
 
 from __future__ import annotations
@@ -83,20 +86,25 @@ def _budget(record: dict[str, str | None]) -> Guarantee:
     return kind(**numbers, neighbours=RELATIONS[relation] if relation else None)
 
 
-def write_new(path: Path, state: State) -> None:
-    """Write a file that was not there, for its owner only, to the disk."""
+def create_new(path: Path) -> int:
+    """Create a file that was not there, for its owner only, with nothing in it yet."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise LedgerError(f"a saved counter is never overwritten: {path} exists") from None
+
+
+def write_through(descriptor: int, path: Path, text: str) -> None:
+    """Write to a created file and on to the disk, with its name; an error leaves it empty, torn or whole."""
     with os.fdopen(descriptor, "w") as file:
-        file.write(state.text())
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
+    _names_to_disk(path.parent)
 
 
 def read_once(path: Path) -> State:
-    """Move the file aside, so that nobody else can go on from it, and read it."""
+    """Move the file aside, so that nobody else can go on from it, even after a loss of power; and read it."""
     aside = path.with_name(path.name + ".resumed")
     if aside.exists():
         raise LedgerError(f"{aside} is in the way: a counter was resumed from here before; remove it to go on")
@@ -104,4 +112,14 @@ def read_once(path: Path) -> State:
         path.rename(aside)
     except FileNotFoundError:
         raise LedgerError(f"there is no saved counter at {path}; it may have been resumed already") from None
+    _names_to_disk(path.parent)
     return State.parse(aside.read_text())
+
+
+def _names_to_disk(folder: Path) -> None:
+    """A file that was created or renamed is so after a loss of power only if its folder was written."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
