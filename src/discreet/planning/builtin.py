@@ -6,16 +6,18 @@ The forecasts of time and memory were fitted to measurements on two ordinary cor
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsupportedError
 from discreet.planning.candidate import Build, Candidate, Cost, ReleaseMechanism
-from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.guarantee import Guarantee, PureDP
 from discreet.queries.marginals import Marginals
 from discreet.queries.ordered import Thresholds
 from discreet.queries.products import Products
 from discreet.queries.workload import Workload
+from discreet.queries.written import Dense, RandomCounting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,6 +39,8 @@ def _independent(workload: Workload, budget: Guarantee, n: int | None) -> Releas
 
 
 def _factorization(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:
+    if isinstance(workload, Marginals) and not isinstance(budget, PureDP) and workload.domain.size > 64:
+        raise UnsupportedError("MarginalRelease is the best factorization of marginal tables, without a search")
     from discreet.release.factorization import Factorization
 
     return Factorization(workload, budget=budget, n=n)
@@ -145,22 +149,28 @@ def _per_query(workload: Workload) -> Cost:
     return Cost(1e-3 + 1e-7 * queries, 64 * queries + 16 * min(workload.domain.size, LISTED))
 
 
-def _dense_square(workload: Workload) -> Cost:
-    cells = min(workload.domain.size, 1 << 20)
-    return Cost(1e-3 + 3e-8 * min(cells, 4096) ** 3 / 100, 80.0 * min(cells, 4096) ** 2)
+def _search(workload: Workload) -> Cost:
+    cells = min(workload.domain.size, 2048)
+    return Cost(0.1 + 1.5e-5 * cells**2, 100.0 * cells**2)
 
 
 def _tables(workload: Workload) -> Cost:
     queries = len(workload)
-    return Cost(5e-3 + 4e-7 * queries, 200 * queries)
+    return Cost(0.05 + 1e-6 * queries, 200 * queries)
 
 
-def _rounds(rounds: int):  # noqa: ANN202 - a cost
+def _rounds(rounds: int) -> Callable[[Workload], Cost]:
     def cost(workload: Workload) -> Cost:
-        cells = workload.domain.size
-        return Cost(5e-3 + rounds * (2e-4 + 2e-8 * cells + 2e-8 * len(workload)), 40.0 * cells)
+        queries, cells = workload.shape
+        each = 8e-8 * queries * cells if _written(workload) else 1e-3 + 2e-8 * cells + 2e-6 * queries
+        return Cost(5e-3 + rounds * each, 40.0 * cells)
 
     return cost
+
+
+def _written(workload: Workload) -> bool:
+    """Whether its queries are answered by a matrix product."""
+    return isinstance(workload, Dense | RandomCounting)
 
 
 def _eigen(workload: Workload) -> Cost:
@@ -168,9 +178,10 @@ def _eigen(workload: Workload) -> Cost:
     return Cost(0.01 + 1e-8 * columns**3, 100.0 * columns**2 + 32 * len(workload))
 
 
-def _frank_wolfe(workload: Workload) -> Cost:
-    cells, queries = workload.shape[1], workload.shape[0]
-    return Cost(0.01 + 500 * (2e-8 * cells + 2e-8 * queries), 40.0 * cells)
+def _nearest(workload: Workload) -> Cost:
+    queries, cells = workload.shape
+    seconds = 2e-5 * queries * cells if _written(workload) else 0.05 + 3e-4 * queries + 2e-6 * cells
+    return Cost(seconds, 40.0 * cells)
 
 
 def _online(workload: Workload) -> Cost:
@@ -184,12 +195,12 @@ def _enumerated(workload: Workload) -> Cost:
 
 BUILTIN: tuple[Candidate, ...] = (
     Candidate(name="IndependentNoise", build=_independent, cost=_per_query),
-    Candidate(name="Factorization", build=_factorization, cost=_dense_square),
+    Candidate(name="Factorization", build=_factorization, cost=_search),
     Candidate(name="MarginalRelease", build=_marginal_release, cost=_tables, improved=True),
     Candidate(name="PrefixTree", build=_prefix_tree, cost=_per_query),
     *(Candidate(name=f"MWEM, {rounds} rounds", build=_mwem(rounds), cost=_rounds(rounds)) for rounds in ROUNDS),
     Candidate(name="ProjectedParities", build=_parities, cost=_eigen),
-    Candidate(name="LeastSquaresProjection", build=_projection, cost=_frank_wolfe),
+    Candidate(name="LeastSquaresProjection", build=_projection, cost=_nearest),
     Candidate(name="PrivateMultiplicativeWeights", build=_multiplicative_weights, cost=_online),
     Candidate(name="SmallDatabase", build=_small_database, cost=_enumerated),
 )
