@@ -71,6 +71,22 @@ def test_marginals_are_explained_and_released(home):
     assert json.loads(run("ledger", "show", "--json").stdout)[0]["spent_rho"] == 0.005
 
 
+def test_synthetic_rows_are_written_and_paid_for_once(home):
+    init("--declaration", "visits.toml")
+    words = ("synthesize", "--table", "visits", "--columns", "ward,readmitted", "--rho", "0.005")
+    written = run(*words, "--rows", "300", "--output", "people.parquet")
+    people = pq.read_table(home / "people.parquet").to_pandas()
+
+    assert written.stdout.startswith("wrote synthetic rows of 2 columns to people.parquet; ZCDP(rho=0.005)")
+    assert len(people) == 300
+    assert set(people["ward"]) <= {"cardiology", "oncology", "surgery"}
+    assert isinstance(run(*words, "-o", "people.txt").exception, ParameterError)
+    assert run(*words, "-o", "people.csv").exit_code == 0
+    assert len((home / "people.csv").read_text().splitlines()) != 10_001  # the noisy number of rows
+    assert json.loads(run("ledger", "show", "--json").stdout)[0]["spent_rho"] == 0.005
+    assert run(*words, "--method", "magic").exit_code == 2
+
+
 def test_marginals_need_a_table_and_no_question(home):
     init("--declaration", "visits.toml")
     for words in (("--marginals", "2"), (SQL, "--marginals", "2", "--table", "visits"), ()):

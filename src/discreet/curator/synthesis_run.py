@@ -113,13 +113,12 @@ def _columns(table: Table, columns: Sequence[str] | None, workload: Workload | N
     """The named columns, those of the workload, or all: identifiers and the unit are left out, text is refused."""
     if columns is None and workload is not None:
         return workload.domain
-    found = columns_of(table, columns)
-    texts = [name for name, declared in table.domain.items() if isinstance(declared, Text) and name != table.unit]
-    if columns is None and texts:
-        raise DomainError(
-            f"column {texts[0]!r} is text, of which no rows can be made up; name the others: columns={list(found)}"
-        )
-    return found
+    named = table.domain if columns is None else columns
+    for name, declared in table.domain.items():
+        if isinstance(declared, Text) and name != table.unit and name in named:
+            rest = list(columns_of(table))
+            raise DomainError(f"column {name!r} is text, of which no rows can be made up; name others: columns={rest}")
+    return columns_of(table, columns)
 
 
 def _lane(epsilon: Number | None, budget: Guarantee | None) -> tuple[PureDP | ZCDP, Price]:
