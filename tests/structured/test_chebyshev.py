@@ -19,6 +19,7 @@ from discreet.structured.chebyshev import ChebyshevConjunctions
 from discreet.structured.chebyshev_polynomial import coefficients, degree, values
 from discreet.structured.conjunction_counts import level_counts, level_sizes, place
 from discreet.structured.conjunction_levels import deviation, krawtchouk, level_coefficients, multiplier, padded, tuned
+from discreet.structured.conjunction_rows import boolean_rows
 from discreet.structured.conjunction_weights import moved, multiples
 from tests.scale import counts
 
@@ -357,10 +358,26 @@ def test_rejects_bad_questions(literals):
         summary.answer({0: True}, of="both")
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.int64, np.uint8, np.float16, np.float64])
+def test_every_number_is_read_and_none_tells_of_itself(kind):
+    """Above 0 is True, all else False, whatever it is: an error would tell of a row, and one row changes no other."""
+    values = [1, 2, 120] + ([] if kind is np.uint8 else [-1, -7])
+    values += [0.5, np.inf, -np.inf, np.nan, -0.0] if np.dtype(kind).kind == "f" else [0]
+    for value in values:
+        rows = np.ones((3, 4), dtype=kind)
+        rows[1, 2] = value
+        expected = np.ones((3, 4), dtype=bool)
+        expected[1, 2] = bool(value > 0)
+
+        assert boolean_rows(rows, d=4).tolist() == expected.tolist()
+        ChebyshevConjunctions(d=4, t=2, alpha=0.1, budget=BUDGET)(rows)
+
+
 def test_rejects_bad_rows_and_forecasts():
     made = ChebyshevConjunctions(d=4, t=2, alpha=0.1, budget=BUDGET)
-    with pytest.raises(DomainError):
-        made(np.zeros((3, 4)))
+    for rows in (np.zeros((3, 5)), np.zeros(4), np.full((3, 4), "yes"), np.zeros((3, 4), dtype=complex)):
+        with pytest.raises(DomainError):
+            made(rows)
     with pytest.raises(DomainError, match="declared public"):
         ChebyshevConjunctions(d=4, t=2, alpha=0.1, n=9, budget=BUDGET)(rows_of(4, 10))
     with pytest.raises(UnsupportedError, match="say about how many"):

@@ -326,11 +326,22 @@ def test_a_public_number_of_rows_that_is_wrong_is_refused():
 
 
 @pytest.mark.parametrize(
-    "rows", [np.zeros((3, 4)), np.full((3, 4), 2), np.ones((3, 5)), np.full((3, 4), np.nan), ["a"]]
+    "rows", [np.ones((3, 5)), np.ones(4), np.full((3, 4), "a"), np.full((3, 4), None), ["a"]], ids=range(5)
 )
-def test_rows_that_are_no_signs_are_refused(rows):
+def test_arrays_of_another_shape_or_type_are_refused(rows):
     with pytest.raises(DomainError):
         ParityProjection(d=4, n=3, budget=BUDGET)(rows)
+
+
+@pytest.mark.parametrize("value", [0, 2, -3, np.nan, np.inf])
+def test_no_error_tells_of_a_value(value):
+    """Numbers above 0 are read as 1, and all others as -1."""
+    odd, plain = np.ones((3, 4)), np.ones((3, 4))
+    odd[1, 2], plain[1, 2] = value, 1 if value > 0 else -1
+    projection = ParityProjection(d=4, n=3, budget=BUDGET)
+    here, there = (projection(rows, rng=SeededRandom(1)).answers.tolist() for rows in (odd, plain))
+
+    assert here == there
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,9 @@
-"""Rows of yes-and-no attributes, from any form of data."""
+"""Rows of yes-and-no attributes, from any form of data.
+
+The number of columns and the type of the array are public, and wrong ones are refused.  Values are private, and every
+one is read: a number above 0 is True, any other False, NaN too.  So rows of -1 and 1, and of 0 and 1, are what they
+look like, and no error tells of a row; nor does one bad value of a row change another row.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def boolean_rows(data: object, *, d: int) -> Bits:
-    """The rows as a boolean array: of booleans, of -1 and 1 (1 is True), or encoded rows of two-valued columns.
+    """The rows as a boolean array: of booleans, of numbers (True above 0), or encoded rows of two-valued columns.
 
-    >>> boolean_rows([[1, -1], [1, 1]], d=2).tolist()
-    [[True, False], [True, True]]
+    >>> boolean_rows([[1, -1], [1, 0]], d=2).tolist()
+    [[True, False], [True, False]]
     """
     import numpy as np
 
@@ -30,8 +35,8 @@ def boolean_rows(data: object, *, d: int) -> Bits:
         raise DomainError(f"need rows of d={d} attributes, as an array with {d} columns")
     if array.dtype.kind == "b":
         return array
-    if array.dtype.kind not in "iuf" or not bool((np.abs(array) == 1).all()):
-        raise DomainError("need booleans, or the numbers -1 and 1")
+    if array.dtype.kind not in "iuf":
+        raise DomainError("need an array of booleans, or of numbers such as -1 and 1")
     return array > 0
 
 
