@@ -21,7 +21,7 @@ from discreet.queries.ordered import thresholds
 from discreet.release.factorization import Factorization
 from discreet.release.independent import IndependentNoise
 from discreet.release.noise import noise_for
-from discreet.release.projection import LeastSquaresProjection
+from discreet.release.projection import LeastSquaresProjection, Projected
 from discreet.release.projection_hull import ORIGIN, _of_bits, _parity_scores, hull
 from discreet.release.projection_nearest import nearest
 from tests.scale import counts
@@ -141,6 +141,81 @@ def test_the_expected_error_keeps_its_bound_and_is_far_below_the_noise():
     assert max(largest) <= mechanism.accuracy(0.05)
 
 
+def laplace(scale, reach):
+    """The discrete Laplace law on -reach, ..., reach."""
+    places, p = np.arange(-reach, reach + 1), math.exp(-1 / float(scale))
+    return places, (1 - p) / (1 + p) * p ** abs(places)
+
+
+@pytest.mark.parametrize("beta", [0.05, 0.5])
+def test_rows_beyond_their_bound_are_in_the_expected_error(beta):
+    """One total, n private: the error is w cut from above at the noise of n plus its quantile, enumerated exactly."""
+    mechanism = LeastSquaresProjection(marginals(CUBE, [()]), budget=PureDP(1), beta=beta)
+    moved, chances = laplace(mechanism.measures.scale, 3000)
+    noise, weights = laplace(mechanism.noisy.noise.scale, 200)
+    error = np.minimum(noise[:, None], moved[None, :] + mechanism.measures.accuracy(beta / 4))
+    exact = float(np.sum(weights[:, None] * chances[None, :] * error**2))
+    without = float(mechanism.noisy.variances()[0]) + 2 * mechanism.gap
+
+    assert exact <= mechanism.mean_squared_error() <= 1.1 * exact
+    assert without < exact / 3  # the twin, for which the rows never are more
+
+
+def test_the_squared_error_is_at_most_that_of_the_noise_and_of_the_rows_left_out():
+    """||z - y||^2 <= ||w||^2 + ||y - v||^2 + 2 gap for every v of the hull, whatever the gap; and not without them."""
+    rng, broken = np.random.default_rng(8), 0
+    corners = np.vstack([marginals(CUBE, 1).matrix().T * 10.0, np.zeros(6)])
+    for case in range(200):
+        true = 1.3 * corners[rng.integers(8)] if case % 2 else corners[:8].T @ rng.dirichlet(np.ones(8))
+        noise = rng.normal(size=6) * rng.uniform(0.1, 8)
+        found = nearest(true + noise, *over(corners), gap=0.0, steps=int(rng.integers(1, 6)))
+        outside = float(np.sum((true / 1.3 - true) ** 2)) if case % 2 else 0.0
+        square = float(np.sum((found.point - true) ** 2))
+        broken += square > noise @ noise + 2 * found.gap + 1e-9
+
+        assert square <= noise @ noise + outside + 2 * found.gap + 1e-9
+    assert broken > 20
+
+
+def test_the_search_ends_at_the_gap_also_for_many_rows():
+    """Products of corners of 10^8 rows lose the digits that a gap of a few counts needs; by default none is missed."""
+    domain = Domain({f"b{i}": Boolean() for i in range(8)})
+    shares = np.random.default_rng(2).dirichlet(np.ones(256))
+    workload = marginals(domain, 3)
+    for n, rho in ((10**3, 0.1), (10**8, 10)):
+        data = Histogram(domain, np.random.default_rng(1).multinomial(n, shares).reshape([2] * 8))
+        mechanism = LeastSquaresProjection(workload, n=n, budget=ZCDP(rho))
+        noisy = np.asarray(mechanism.noisy(data, rng=SeededRandom(1)).answers, dtype=float)
+
+        assert mechanism.project(noisy, rows=n).gap <= mechanism.gap
+
+
+def test_an_error_is_stated_before_a_release_only_where_the_search_ends_at_the_gap():
+    data = Histogram.random(CUBE, n=1000, seed=4)
+    for n in (1000, None):
+        short = LeastSquaresProjection(marginals(CUBE, 2), n=n, budget=ZCDP(1), steps=1)
+        with pytest.raises(UnsupportedError, match="search may end"):
+            short.mean_squared_error()
+    short = LeastSquaresProjection(marginals(CUBE, 2), n=1000, budget=ZCDP(1), steps=1)
+    full = LeastSquaresProjection(marginals(CUBE, 2), n=1000, budget=ZCDP(1))
+    with pytest.raises(UnsupportedError, match="search may end"):
+        short.accuracy()
+    release = short(data, rng=SeededRandom(1))
+
+    assert full.accuracy() < abs(release.answers - short.workload.answer(data)).max() <= release.accuracy()
+
+
+def test_the_gap_that_was_reached_does_not_choose_the_bound():
+    """The lesser of two bounds, each failing with probability beta, fails more often if chance says which is less."""
+    mechanism = LeastSquaresProjection(marginals(CUBE, 2), n=40, budget=ZCDP(0.3))
+    gaps = np.linspace(0, 20 * mechanism.gap, 50)
+    squares = [Projected(mechanism, gap).accuracy(0.05) ** 2 for gap in gaps]
+    slopes = np.diff(squares) / np.diff(gaps)
+
+    assert np.allclose(slopes, slopes[0])  # one bound throughout: 1 or 2 per unit of the gap
+    assert round(slopes[0]) in (1, 2)
+
+
 def test_the_radius_holds_all_columns():
     rng = np.random.default_rng(5)
     domain = Domain({"row": Integer(0, 9)})
@@ -232,7 +307,7 @@ def test_rows_serve_where_the_universe_is_large():
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"n": 0}, {"n": True}, {"beta": 0}, {"beta": float("nan")}, {"steps": 0}, {"budget": ZCDP(0)},
+        {"n": 0}, {"n": True}, {"beta": 0}, {"beta": float("nan")}, {"steps": 0}, {"steps": True}, {"budget": ZCDP(0)},
         {"n": None, "budget": ZCDP(1, neighbours=Replace)},
     ],
 )  # fmt: skip

@@ -5,12 +5,13 @@ those of `IndependentNoise`, or of another `base`.  With n public, y lies in n K
 W.  The point yhat of n K that is nearest to ytilde, to within a gap, costs nothing, and for any centre c with
 ||w_j - c||_2 <= radius
 
-    ||yhat - y||_2^2 <= <w, yhat - y> + gap,     ||yhat - y||_2 <= ||w||_2 + sqrt(gap),
+    ||yhat - y||_2^2 <= <w, yhat - y> + gap,     ||yhat - y||_2^2 <= ||w||_2^2 + 2 gap,
     E ||yhat - y||_2^2 <= n sigma radius sqrt(2 ln N) + gap
 
 for noise that is sub-Gaussian with parameter sigma: far less than k sigma^2 where k is large and n is not.
 Where n is private, x has at most N0 rows but with probability beta / 4, for a noisy N0 that a twentieth of the budget
-pays for, and y is in N0 times the hull of the columns and 0.  Proof: docs/theory/projection.md.
+pays for, and y is in N0 times the hull of the columns and 0.  If x has more rows, its distance to that set adds to the
+error: ||yhat - y||_2^2 <= ||w||_2^2 + 2 gap + (n - N0)_+^2 max ||w_j||_2^2.  Proof: docs/theory/projection.md.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         def __call__(self, workload: Workload, *, budget: Guarantee, n: int | None) -> Noisy: ...
 
 
+STOPPED = "with `steps` the search may end before its gap is small; a release states its error"
 LISTED = 1 << 26  # cells of an estimate that is written out
 PRECISION = 1e-3  # the gap, relative to the noise: what stopping early may add to the squared error
 
@@ -70,6 +72,9 @@ class LeastSquaresProjection:
     With a public `n` one row may be replaced.  Without it a row may be added or removed and the number is measured.
     `base` makes the noisy answers: a mechanism whose errors do not depend on the data, called as
     `base(workload, budget=, n=)`, such as `Factorization`.
+
+    The search goes on until the gap is small, or as small as floating point allows; `steps` ends it earlier.  Then only
+    a release knows its gap, and no error can be stated before.
 
     >>> from discreet.data.columns import Boolean
     >>> from discreet.data.domain import Domain
@@ -87,11 +92,13 @@ class LeastSquaresProjection:
     n: int | None = field(default=None, kw_only=True)
     base: Base = field(default=IndependentNoise, kw_only=True)
     beta: float = field(default=0.05, kw_only=True)
-    steps: int = field(default=2000, kw_only=True)
+    steps: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         require(0 < self.beta < 1, "0 < beta < 1", beta=self.beta)
-        require(isinstance(self.steps, int) and self.steps >= 1, "an integer steps >= 1", steps=self.steps)
+        if self.steps is not None:
+            whole = isinstance(self.steps, int) and not isinstance(self.steps, bool)
+            require(whole and self.steps >= 1, "an integer steps >= 1", steps=self.steps)
         if swaps(self.neighbours):
             require(self.n is not None, "n, which is public when rows are replaced", n=self.n)
         allowed = self._allowed()
@@ -169,18 +176,33 @@ class LeastSquaresProjection:
         return float(exact(noise.sigma)) if isinstance(noise, Gaussian) else None
 
     def mean_squared_error(self) -> float:
-        """A bound on the expected squared error, averaged over the queries: the theorem's, or that of the noise."""
+        """A bound on the expected squared error, averaged over the queries: the theorem's, or that of the noise.
+
+        It is for the gap asked for; `steps` might end the search before, so with them it is refused.
+        """
+        if self.steps is not None:
+            raise UnsupportedError(STOPPED)
         k = len(self.workload)
-        length = math.sqrt(float(self.noisy.variances().sum())) + math.sqrt(self.gap)
+        square = float(self.noisy.variances().sum()) + 2 * self.gap
         if self.n is None or self.sigma is None or not swaps(self.neighbours):
-            return length**2 / k
+            return (square + self.beyond * float(self.workload.squared(AddRemove))) / k
         width = math.sqrt(2 * math.log(self.workload.domain.size))
-        return min(length**2, self.n * self.sigma * self.radius * width + self.gap) / k
+        return min(square, self.n * self.sigma * self.radius * width + self.gap) / k
+
+    @property
+    def beyond(self) -> float:
+        """At least E (n - N0)_+^2, by how far the rows may be more than the bound on them: p^(q + 1) / (1 - p)^2."""
+        if self.measures is None:
+            return 0.0
+        decay = 1 / float(self.measures.scale)
+        return math.exp(-decay * (self.measures.accuracy(self.beta / 4) + 1)) / math.expm1(-decay) ** 2
 
     def errors(self) -> error_forms.Errors:
-        """The theorem's tail bound on the length of the error, which bounds each entry."""
+        """The theorem's tail bound on the length of the error, which bounds each entry, for the gap asked for."""
         if not swaps(self.neighbours):
             return error_forms.Unproven("the error depends on the number of rows, which is private")
+        if self.steps is not None:
+            return error_forms.Unproven(STOPPED)
         return Projected(self, self.gap)
 
     def accuracy(self, beta: float = 0.05) -> float:
@@ -209,7 +231,11 @@ class Projected:
     gap: float
 
     def accuracy(self, beta: float) -> float:
-        """The least of the bounds by the length of the noise and by its product with the error."""
+        """The bound by the length of the noise, or by its product with the error.
+
+        Which one is decided by the gap asked for: the one reached is random, and the lesser of two random bounds
+        would fail twice as often.
+        """
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
         mechanism, sigma = self.mechanism, self.mechanism.sigma
         k, n, cells = len(mechanism.workload), mechanism.n, mechanism.workload.domain.size
@@ -222,7 +248,9 @@ class Projected:
             width = math.sqrt(2 * math.log(2 * cells / beta)) + math.sqrt(2 * math.log(2 / beta))
             length = min(length, sigma * math.sqrt(k + 2 * math.sqrt(k * log) + 2 * log))
             product = min(product, n * sigma * mechanism.radius * width)
-        return min(length + math.sqrt(self.gap), math.sqrt(product + self.gap))
+        asked = mechanism.gap
+        square = length**2 + 2 * self.gap if length**2 + 2 * asked <= product + asked else product + self.gap
+        return math.sqrt(square)
 
     def each(self, beta: float) -> npt.NDArray[np.float64]:
         """The same for each."""

@@ -38,9 +38,11 @@ class Nearest:
 
 
 def nearest(
-    target: Vector, oracle: Callable[[Vector], int], column: Callable[[int], Vector], *, gap: float, steps: int
+    target: Vector, oracle: Callable[[Vector], int], column: Callable[[int], Vector], *, gap: float, steps: int | None
 ) -> Nearest:
-    """The point nearest to `target`, until the gap is at most `gap` or that many columns were added.
+    """The point nearest to `target`, until the gap is at most `gap`, or that many columns were added.
+
+    It ends early, with the gap it has, where floating point allows no point that is nearer.
 
     >>> import numpy as np
     >>> corners = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
@@ -59,8 +61,9 @@ def nearest(
         place = oracle(-rest)
         corner = column(place) - target
         found = max(0.0, float(rest @ (rest - corner)))
+        here = Nearest(target + rest, places, weights, found, step)
         if found <= gap or step == steps or place in places:
-            return Nearest(target + rest, places, weights, found, step)
+            return here
         step += 1
         products = corners @ corner
         gram = np.block([[gram, products[:, None]], [products, corner @ corner]])
@@ -68,7 +71,10 @@ def nearest(
         weights, kept = _inside(gram, weights)
         places = [place for place, keep in zip(places, kept, strict=True) if keep]
         gram, corners = gram[np.ix_(kept, kept)], corners[kept]
-        rest = weights @ corners
+        weights = _refined(gram, corners, weights)
+        before, rest = float(rest @ rest), weights @ corners
+        if not float(rest @ rest) < before:
+            return here
 
 
 def _inside(gram: npt.NDArray[np.float64], weights: Vector) -> tuple[Vector, npt.NDArray[np.bool_]]:
@@ -89,6 +95,21 @@ def _inside(gram: npt.NDArray[np.float64], weights: Vector) -> tuple[Vector, npt
         left = weights > TINY
         left[np.argmax(weights)] = True
         used, weights = used[left], weights[left] / weights[left].sum()
+
+
+def _refined(gram: npt.NDArray[np.float64], corners: npt.NDArray[np.float64], weights: Vector) -> Vector:
+    """The same weights, after one step of Newton's from the products as they are at the point itself.
+
+    Products of corners lose the digits that a point near the target needs; those with the point do not.
+    """
+    import numpy as np
+
+    size = float(np.trace(gram)) / len(gram) + 1e-300
+    slopes = corners @ (weights @ corners) / size
+    system = gram / size + 1.0 + RIDGE * np.eye(len(gram))
+    step, level = np.linalg.solve(system, np.column_stack([slopes - slopes.mean(), np.ones(len(gram))])).T
+    moved = weights - step + level * (step.sum() / level.sum())
+    return moved / moved.sum() if moved.min() > TINY else weights
 
 
 def _affine(gram: npt.NDArray[np.float64]) -> Vector:
