@@ -4,6 +4,7 @@ import inspect
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import discreet as dc
@@ -152,3 +153,36 @@ def test_what_cannot_be_compared_is_refused(made):
     with pytest.raises(UnsupportedError, match="rows"):
         quality(made, patients(50, seed=1).histogram())
     assert quality(made, patients(50, seed=1), targets=[]).learning == {}
+
+
+def test_frames_of_every_kind_of_column_are_compared():
+    domain = dc.Domain(
+        {
+            "cost": dc.Real(0, 100, step="0.01", nullable=True),
+            "day": dc.Date("2026-01-01", "2026-12-31"),
+            "ward": dc.Categorical(["a", "b", "c"]),
+        }
+    )
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "cost": np.where(rng.random(300) < 0.1, np.nan, rng.integers(0, 10_000, 300) / 100),
+            "day": pd.Timestamp("2026-03-01") + pd.to_timedelta(rng.integers(0, 90, 300), unit="D"),
+            "ward": rng.choice(list("abc"), 300),
+        }
+    )
+    made = Synthesizer(domain, budget=dc.ZCDP(0.5)).fit(frame, rng=SeededRandom(1))
+    found = quality(made, frame, targets=["ward"])
+
+    assert [one.columns for one in found.distances] == [1, 2]  # no table of all three has few enough cells
+    assert set(found.learning) == {"ward"}
+    assert len(found.nearness.strangers) == 150
+
+
+def test_one_column_alone_is_compared():
+    rows = Records(dc.Domain({"icu": dc.Boolean()}), [np.arange(100) % 2])
+    found = quality(Synthesizer(rows.domain, budget=dc.ZCDP(0.5)).fit(rows, rng=SeededRandom(1)), rows)
+
+    assert [one.columns for one in found.distances] == [1]
+    assert found.learning == {}
+    assert found.to_html()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 VALUES = 20  # of a column, after neighbours or rare ones are put together
 RIDGE = 1e-4  # for each row: keeps the weights of rare values finite
-TRAINED = 50_000  # rows, at most
+TRAINED = 50_000  # rows to train on or to test on, at most
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,19 +38,23 @@ def learned(drawn: Records, rows: Records, target: str, *, seed: int = 0) -> Lea
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(rows))
     cut = len(rows) // 5
-    test, train = order[:cut], order[cut:][:TRAINED]
-    bins = {name: _bins(rows, name, train) for name in rows.domain if name != target}
-    real, ours = (_features(one, bins) for one in (rows, drawn))
-    theirs_labels, our_labels = (np.asarray(one.column(target), dtype=np.int64) for one in (rows, drawn))
-    count = rows.domain[target].size
+    test, train = order[:cut][:TRAINED], order[cut:][:TRAINED]
     picked = rng.permutation(len(drawn))[: len(train)]
+    bins = {name: _bins(rows, name, train) for name in rows.domain if name != target}
+    count = rows.domain[target].size
+    asked, truth = _features(rows, bins, test), _labels(rows, target, test)
     scores = [
-        float(np.mean(_fitted(x[chosen], labels[chosen], count)(real[test]) == theirs_labels[test]))
-        for x, labels, chosen in ((ours, our_labels, picked), (real, theirs_labels, train))
+        float(np.mean(_fitted(_features(one, bins, chosen), _labels(one, target, chosen), count)(asked) == truth))
+        for one, chosen in ((drawn, picked), (rows, train))
     ]
-    frequent = int(np.argmax(np.bincount(theirs_labels[train], minlength=count)))
-    majority = float(np.mean(theirs_labels[test] == frequent))
-    return Learned(synthetic=scores[0], real=scores[1], majority=majority)
+    frequent = int(np.argmax(np.bincount(_labels(rows, target, train), minlength=count)))
+    return Learned(synthetic=scores[0], real=scores[1], majority=float(np.mean(truth == frequent)))
+
+
+def _labels(rows: Records, target: str, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    import numpy as np
+
+    return rows.column(target)[places].astype(np.int64)
 
 
 def _bins(rows: Records, name: str, train: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -62,18 +66,20 @@ def _bins(rows: Records, name: str, train: npt.NDArray[np.int64]) -> npt.NDArray
     return np.arange(declared.size) if made is None else made
 
 
-def _features(rows: Records, bins: dict[str, npt.NDArray[np.int64]]) -> sparse.csr_matrix:
+def _features(
+    rows: Records, bins: dict[str, npt.NDArray[np.int64]], chosen: npt.NDArray[np.int64]
+) -> sparse.csr_matrix:
     """One indicator for each value of each column, and a constant."""
     import numpy as np
     from scipy import sparse
 
-    places, start = [np.zeros(len(rows), dtype=np.int64)], 1
+    places, start = [np.zeros(len(chosen), dtype=np.int64)], 1
     for name, bin_of in bins.items():
-        places.append(start + bin_of[rows.column(name)])
+        places.append(start + bin_of[rows.column(name)[chosen]])
         start += int(bin_of.max()) + 1
     columns = np.stack(places, axis=1).reshape(-1)
-    at = np.arange(len(rows) + 1) * len(places)
-    return sparse.csr_matrix((np.ones(len(columns)), columns, at), shape=(len(rows), start))
+    at = np.arange(len(chosen) + 1) * len(places)
+    return sparse.csr_matrix((np.ones(len(columns)), columns, at), shape=(len(chosen), start))
 
 
 def _fitted(x: sparse.csr_matrix, labels: npt.NDArray[np.int64], count: int):  # noqa: ANN202 - a function of features
