@@ -207,13 +207,14 @@ def test_an_error_is_stated_before_a_release_only_where_the_search_ends_at_the_g
 
 def test_the_gap_that_was_reached_does_not_choose_the_bound():
     """The lesser of two bounds, each failing with probability beta, fails more often if chance says which is less."""
-    mechanism = LeastSquaresProjection(marginals(CUBE, 2), n=40, budget=ZCDP(0.3))
-    gaps = np.linspace(0, 20 * mechanism.gap, 50)
-    squares = [Projected(mechanism, gap).accuracy(0.05) ** 2 for gap in gaps]
-    slopes = np.diff(squares) / np.diff(gaps)
+    eight, nine = (LeastSquaresProjection(marginals(CUBE, 2), n=n, budget=ZCDP(0.3)) for n in (8, 9))
+    gaps = np.linspace(0, 20 * nine.gap, 50)
+    product = 9 / 8 * Projected(eight, 0.0).accuracy(0.05) ** 2  # the bound that grows with n, and by 1 with the gap
+    squares = np.array([Projected(nine, gap).accuracy(0.05) ** 2 for gap in gaps])
 
-    assert np.allclose(slopes, slopes[0])  # one bound throughout: 1 or 2 per unit of the gap
-    assert round(slopes[0]) in (1, 2)
+    assert np.allclose(np.diff(squares) / np.diff(gaps), 2)  # the other one throughout
+    assert squares[0] < product
+    assert squares[-1] > product + gaps[-1]  # where the lesser would be this one
 
 
 def test_the_radius_holds_all_columns():
