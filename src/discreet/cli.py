@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +15,7 @@ import typer
 
 from discreet.errors import BudgetExhausted, DiscreetError, LedgerError, ParameterError, require
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+from discreet.terminal import shown, waiting
 
 if TYPE_CHECKING:
     from discreet.ledger import Anchor, Entry
@@ -47,14 +47,6 @@ class Form(StrEnum):
     json = "json"
 
 
-class Model(StrEnum):
-    """What a model of a table may hold."""
-
-    adaptive = "adaptive"
-    tree = "tree"
-    independent = "independent"
-
-
 def _price(epsilon: str | None, delta: str | None, rho: str | None) -> dict[str, Guarantee]:
     match epsilon, delta, rho:
         case (str(), None, None):
@@ -69,20 +61,6 @@ def _price(epsilon: str | None, delta: str | None, rho: str | None) -> dict[str,
 
 def _listed(columns: str | None) -> list[str] | None:
     return None if columns is None else [name.strip() for name in columns.split(",")]
-
-
-def _print(thing: object) -> None:
-    from rich.console import Console
-
-    Console(soft_wrap=True).print(thing, markup=False, highlight=False)
-
-
-def _waiting(text: str) -> AbstractContextManager[object]:
-    """A spinner on standard error while something long runs; nothing where nobody watches."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    return console.status(text) if console.is_terminal else nullcontext()
 
 
 @app.command()
@@ -109,7 +87,7 @@ def explain(
         found = opened.explain(opened.marginals(table, marginals, columns=_listed(columns)), table=table, **price)  # type: ignore[arg-type]
     else:
         found = opened.explain(sql or "", error=error, **price)  # type: ignore[arg-type]
-    typer.echo(json.dumps(found.to_dict(), indent=2)) if as_json else _print(str(found))
+    typer.echo(json.dumps(found.to_dict(), indent=2)) if as_json else shown(str(found))
 
 
 @app.command()
@@ -131,7 +109,7 @@ def release(
 
     opened, price = Curator.open(curator), _price(epsilon, delta, rho)
     workload = opened.marginals(table, ways, columns=_listed(columns))
-    with _waiting("reading the table ..."):
+    with waiting("reading the table ..."):
         made = opened.release(workload, table=table, mechanism=mechanism, analyst=analyst, fresh=fresh, **price)  # type: ignore[arg-type]
     made.save(out)
     tables = f"{len(workload.sets):,} table{'s' * (len(workload.sets) != 1)}"
@@ -147,7 +125,7 @@ def synthesize(
     rho: Rho = None,
     rows: Annotated[int | None, typer.Option(help="how many to write; else the noisy number of the table's")] = None,
     out: Annotated[Path, typer.Option("-o", "--output", help="a .parquet or .csv file")] = Path("synthetic.parquet"),
-    method: Annotated[Model, typer.Option(help="what the model may hold")] = Model.adaptive,
+    method: Annotated[str, typer.Option(help="adaptive, tree or independent")] = "adaptive",
     curator: File = DEFAULT,
     analyst: Annotated[str | None, typer.Option(help="who asks")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="pay for a new model")] = False,  # noqa: FBT002 - a flag
@@ -157,8 +135,8 @@ def synthesize(
 
     require(out.suffix.lower() in (".parquet", ".csv"), "an output ending in .parquet or .csv", output=str(out))
     opened, asked = Curator.open(curator), {"analyst": analyst, "fresh": fresh, **_price(epsilon, delta, rho)}
-    with _waiting("fitting a model ..."):
-        made = opened.synthesize(table=table, columns=_listed(columns), method=method.value, rows=rows, **asked)
+    with waiting("fitting a model ..."):
+        made = opened.synthesize(table=table, columns=_listed(columns), method=method, rows=rows, **asked)  # type: ignore[arg-type]
     made.write(out)
     typer.echo(f"wrote synthetic rows of {len(made.encoding.domain)} columns to {out}; {made.privacy()}")
 
@@ -180,11 +158,11 @@ def ask(
     from discreet.curator.picture import save
 
     opened, price = Curator.open(curator), _price(epsilon, delta, rho)
-    with _waiting("reading the table ..."):
+    with waiting("reading the table ..."):
         answer = opened.ask(sql, analyst=analyst, fresh=fresh, **price)  # type: ignore[arg-type]
     if plot is not None:
         save(answer, plot)
-    typer.echo(json.dumps(answer.to_dict(), indent=2, default=str)) if as_json else _print(answer)
+    typer.echo(json.dumps(answer.to_dict(), indent=2, default=str)) if as_json else shown(answer)
 
 
 @app.command()
@@ -218,7 +196,7 @@ def demo(
     """Make a hospital, ask it five questions, write a report."""
     from discreet.curator.demo import demo as run
 
-    typer.echo(f"report: {run(folder, _print, visits=visits)}")
+    typer.echo(f"report: {run(folder, shown, visits=visits)}")
 
 
 @app.command()
@@ -229,13 +207,11 @@ def bench(
     """Measure noise and a question on this machine (comparisons with other systems: `make bench` in a clone)."""
     from discreet.curator.speed import speed
 
-    with _waiting("measuring ..."):
+    with waiting("measuring ..."):
         rows = speed(visits=visits)
-    if as_json:
-        typer.echo(json.dumps([{"what": what, "value": value, "unit": unit} for what, value, unit in rows], indent=2))
-    else:
-        for what, value, unit in rows:
-            typer.echo(f"{what:45} {value:10.1f} {unit}")
+    found = [{"what": what, "value": value, "unit": unit} for what, value, unit in rows]
+    lines = [f"{what:45} {value:10.1f} {unit}" for what, value, unit in rows]
+    typer.echo(json.dumps(found, indent=2) if as_json else "\n".join(lines))
 
 
 @ledger_app.command("show")
@@ -245,7 +221,7 @@ def show(curator: File = DEFAULT, as_json: Json = False) -> None:  # noqa: FBT00
     from discreet.curator.balance import balances, rich_balances
 
     found = Curator.open(curator)
-    typer.echo(json.dumps(balances(found), indent=2)) if as_json else _print(rich_balances(found))
+    typer.echo(json.dumps(balances(found), indent=2)) if as_json else shown(rich_balances(found))
 
 
 @ledger_app.command("verify")
