@@ -23,10 +23,11 @@ from discreet.privacy.event import from_dict
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import AddRemove, EdgeNeighbours, Local, NullRow, Replace
 from discreet.queries import marginals, parities, random_counting, ranges, thresholds
+from discreet.release.errors import Unproven
 from discreet.release.mwem import MWEM
-from discreet.release.mwem_average import _updated
+from discreet.release.mwem_average import _updated, _weighed
 from discreet.release.mwem_fit import PRIOR, Fit
-from discreet.release.mwem_universe import Bits, Cells, universe_for
+from discreet.release.mwem_universe import Bits, Cells, distances, universe_for
 from tests.arrays import torch
 from tests.scale import counts
 
@@ -180,6 +181,39 @@ def test_histograms_rows_frames_and_arrays_of_a_device_have_the_same_truth():
         assert np.array_equal(universe.truth(data), expected)
 
 
+@pytest.mark.parametrize("workload", [marginals(BITS, 2), parities(BITS, 2)], ids=["bits", "cells"])
+def test_counts_that_are_not_integers_are_refused(workload):
+    """Rounded to even, 0.5 and 1.5 are 0 and 2: one row more would move a cell by two."""
+    universe = universe_for(workload, device=None)
+    for half in (np.full(256, 0.5), torch.full((256,), 0.5)):
+        with pytest.raises(ParameterError, match="need integers"):
+            universe.truth(Histogram(BITS, half))
+        with pytest.raises(ParameterError, match="need integers"):
+            MWEM(workload, n=128, budget=PureDP(1), rounds=2)(Histogram(BITS, half))
+
+    assert (np.rint(1.5) - np.rint(0.5)) == 2
+
+
+@pytest.mark.parametrize("rows", [2**40 + 1, 2**53 + 1, 2**60 + 1])
+def test_the_truth_is_exact_for_any_number_of_rows(rows):
+    cells = np.zeros(256, dtype=np.int64)
+    cells[3], cells[200] = rows, 1
+    for given in (cells, torch.as_tensor(cells)):
+        truth = universe_for(marginals(BITS, 2), device=None).truth(Histogram(BITS, given))
+
+        assert np.array_equal(truth, marginals(BITS, 2).answer(Histogram(BITS, cells)))
+
+
+def test_distances_are_whole_and_move_no_further_than_the_answers():
+    wild = np.array([0.4, np.nan, np.inf, -np.inf, 1e300])
+    for true in (0, 7, 2**53 - 1, 2**53, 2**63 - 2):
+        here, there = (distances(np.full(5, at), wild) for at in (true, true + 1))
+
+        assert min(here.min(), there.min()) >= 0
+        assert abs(here - there).max() <= 1
+    assert distances(np.array([3, 3]), np.array([5.4, -2.6])).tolist() == [2, 6]
+
+
 @pytest.mark.parametrize("device", [None, "cpu:0"])
 def test_bits_and_cells_come_to_the_same_estimate(device):
     workload = marginals(BITS, [["b0"], ["b0", "b4"], ["b2", "b3", "b4"]])
@@ -264,7 +298,7 @@ def test_an_update_lowers_the_divergence_as_the_lemma_says(noise):
         e, z = query @ (x - h), noise * rng.normal()
 
         def fall(rate, x=x, h=h, query=query):
-            after = _updated(h, query, rate, n)
+            after = _weighed(_updated(np.log(h), query, rate), n)
             return float((x / n) @ (np.log(after) - np.log(h)))
 
         promised = 2 * (e * e - z * z) / n**2
@@ -311,6 +345,44 @@ def test_nothing_is_claimed_of_errors_that_depend_on_the_data():
         MWEM(marginals(BITS, 2), n=N, budget=PureDP(1)).accuracy()
     with pytest.raises(UnsupportedError, match="public n"):
         MWEM(marginals(BITS, 2), budget=PureDP(1), estimate="average").accuracy()
+
+
+def test_a_guess_of_the_number_of_rows_proves_nothing_of_the_error():
+    """n = 1000 declared, 20 000 rows in one cell: the bound for 1000 rows is far less than the error."""
+    cells = np.zeros(BITS.size, dtype=np.int64)
+    cells[0] = 20_000
+    data, workload = Histogram(BITS, cells), marginals(BITS, 1)
+    guess = MWEM(workload, n=1000, budget=PureDP(1, neighbours=AddRemove), rounds=10, estimate="average")
+    known = MWEM(workload, n=1000, budget=PureDP(1), rounds=10, estimate="average")
+    release = guess(data, rng=SeededRandom(1))
+
+    assert known.accuracy() < np.abs(release.answers - workload.answer(data)).max()
+    assert isinstance(release.errors, Unproven)
+    with pytest.raises(UnsupportedError, match="public n"):
+        guess.accuracy()
+
+
+@pytest.mark.parametrize("device", [None, "cpu:0"])
+def test_noise_far_above_the_rows_leaves_an_estimate(device):
+    """Cells vanish in one round and come back in another: 20 rounds on ten rows at epsilon 0.01."""
+    workload = thresholds(32)
+    data = Histogram(workload.domain, np.eye(32, dtype=np.int64)[7] * 10)
+    mechanism = MWEM(workload, n=10, budget=PureDP(0.01), rounds=20, estimate="average", device=device)
+    for seed in range(20):
+        release = mechanism(data, rng=SeededRandom(seed))
+
+        assert np.isfinite(release.answers).all()
+        assert release.model.total == pytest.approx(10)
+
+
+def test_logarithms_bring_back_what_vanished():
+    """The twin keeps the cells: once all that a later round favours have vanished, nothing is left to scale."""
+    query = np.array([1.0, 0.0])
+    logs = _updated(_updated(np.zeros(2), query, 2000.0), query, -4000.0)
+    twin = np.exp(2000.0 * query - 2000.0) * np.exp(-4000.0 * query)
+
+    assert _weighed(logs, 10).tolist() == [0.0, 10.0]
+    assert twin.sum() == 0
 
 
 def test_weights_scale_the_answers_and_steer_the_choice():

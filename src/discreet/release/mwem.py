@@ -45,7 +45,7 @@ from discreet.queries.written import RandomCounting
 from discreet.release.counted import counted
 from discreet.release.mwem_average import average
 from discreet.release.mwem_fit import Fit
-from discreet.release.mwem_universe import universe_for
+from discreet.release.mwem_universe import distances, universe_for
 from discreet.release.noise import Noise, noise_for, relation_for, variance
 from discreet.release.release import Release
 
@@ -64,7 +64,9 @@ class MWEM:
     """Multiplicative weights with the exponential mechanism, over a universe whose cells can be listed.
 
     Without `n` one row may be added or removed, and a twentieth of the budget buys the number of rows; with a public
-    `n` one row may be replaced.  Workloads of marginals are chosen and measured table by table, others query by query.
+    `n` one row may be replaced.  With both a budget under AddRemove and an `n`, that is a public guess of the number of
+    rows, and nothing is proven of the error.  Workloads of marginals are chosen and measured table by table, others
+    query by query.
 
     `estimate="entropy"` keeps the distribution of most entropy among those that agree with all measurements so far
     (`steps` evaluations a round); nothing is proven of its error, which is the smaller one in practice.
@@ -196,7 +198,7 @@ class MWEM:
         true = universe.truth(private)
         fit = Fit(universe, n, np.zeros(universe.count))
         for _ in range(self.rounds):
-            off = np.abs(true - np.rint(n * universe.answers(fit.means)).astype(np.int64))
+            off = distances(true, n * universe.answers(fit.means))
             chosen = self.choice(self._scores(off), rng=rng)
             where = self._places(chosen)
             noisy = np.asarray(self.noise(true[where], rng=rng))
@@ -274,7 +276,7 @@ class MWEM:
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
         if self.estimate == "entropy":
             raise UnsupportedError('the error of MWEM depends on the data; estimate="average" has a worst-case bound')
-        if self.n is None:
+        if self.n is None or not swaps(self.neighbours):  # where rows come and go, n is a guess
             raise UnsupportedError("the bound on the error of MWEM needs a public n")
         drift = self.n * self.width * math.sqrt(math.log(self.workload.domain.size) / (2 * self.rounds))
         noise = self.noise.accuracy(beta / 2, size=self.rounds)

@@ -6,7 +6,8 @@ measurement with m - q(x) = z.  After h <- h exp(4 q (m - q(h)) / (n w^2)), scal
     KL(x / n || h / n)   falls by at least   2 (e^2 - z^2) / (n w)^2.
 
 Since it starts at most at ln|X| and stays at least 0, the errors of T rounds have mean square at most
-n^2 w^2 ln|X| / (2 T) + the mean square of the noise.  Proof: docs/theory/mwem.md.
+n^2 w^2 ln|X| / (2 T) + the mean square of the noise.  The logarithms of the cells are kept, so that a cell that
+vanishes in one round can come back in another.  Proof: docs/theory/mwem.md.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 from discreet.data.arrays import like, namespace, to_numpy
 from discreet.hazmat.entropy import RandomSource
 from discreet.release.models.dense import DenseModel
-from discreet.release.mwem_universe import Cells
+from discreet.release.mwem_universe import Cells, distances
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,20 +35,25 @@ def average(
 
     true = Cells(mwem.queries, device=None).truth(private)
     cells = DenseModel.uniform(mwem.workload.domain, float(n), device=mwem.device).cells
-    kept, mean = cells * 0, np.zeros(len(true))
+    logs, kept, mean = cells * 0, cells * 0, np.zeros(len(true))
     for _ in range(mwem.rounds):
         answers = to_numpy(mwem.queries.apply(cells)).astype(float)
         kept, mean = kept + cells, mean + answers / mwem.rounds
-        chosen = mwem.choice(np.abs(true - np.rint(answers).astype(np.int64)), rng=rng)
+        chosen = mwem.choice(distances(true, answers), rng=rng)
         noisy = int(mwem.noise(int(true[chosen]), rng=rng))
         rate = 4 * (noisy - answers[chosen]) / (n * mwem.width**2)
-        cells = _updated(cells, mwem.queries[chosen].transpose(like(np.ones(1), cells)), rate, n)
+        logs = _updated(logs, mwem.queries[chosen].transpose(like(np.ones(1), cells)), rate)
+        cells = _weighed(logs, n)
     return mean, DenseModel(mwem.workload.domain, kept / mwem.rounds)
 
 
-def _updated(cells, query, rate: float, n: int):  # noqa: ANN001, ANN202 - arrays of any library
-    """cells exp(rate query), scaled to n."""
-    library = namespace(cells)
-    tilted = query * rate
-    tilted = cells * library.exp(tilted - tilted.max())
-    return tilted * (n / float(tilted.sum()))
+def _updated(logs, query, rate: float):  # noqa: ANN001, ANN202 - arrays of any library
+    """The logarithms of cells exp(rate query), of which the largest is 0."""
+    tilted = logs + query * rate
+    return tilted - tilted.max()
+
+
+def _weighed(logs, n: int):  # noqa: ANN001, ANN202
+    """The cells with these logarithms, scaled to n; the largest logarithm is 0, so the sum is at least 1."""
+    cells = namespace(logs).exp(logs)
+    return cells * (n / float(cells.sum()))

@@ -35,6 +35,29 @@ if TYPE_CHECKING:
 
 DEGREE = 3  # columns of a table that is handled by parities
 FEWEST = 4  # bits for which that pays
+EXACT = 1 << 50  # rows up to which parities in double precision give the tables exactly
+FARTHEST = 1 << 53  # answers are cut to this where they are compared, so that no difference wraps
+
+
+def distances(true: npt.NDArray[np.int64], estimate: Vector) -> npt.NDArray[np.int64]:
+    """|true - estimate|, with the estimate rounded and both cut: true answers then move no further, and nothing wraps.
+
+    >>> import numpy as np
+    >>> distances(np.array([5, 5, 5]), np.array([2.6, np.nan, -np.inf])).tolist()
+    [2, 5, 9007199254740997]
+    """
+    import numpy as np
+
+    near = np.rint(np.clip(np.nan_to_num(estimate), -FARTHEST, FARTHEST)).astype(np.int64)
+    return np.abs(np.clip(true, -FARTHEST, FARTHEST) - near)
+
+
+def _whole(histogram: Histogram) -> None:
+    """Refuse counts that are not integers, by their type: rounded ones may move by more than one row does."""
+    import numpy as np
+
+    whole = "int" in str(histogram.counts.dtype)  # of any library
+    integers(np.zeros(0, dtype=np.int64 if whole else np.float64))
 
 
 def universe_for(workload: Workload, *, device: str | None) -> Bits | Cells:
@@ -88,8 +111,11 @@ class Bits:
         same_domain(self.domain, data.domain)
         bits, degree = self._cells.bits, self._cells.degree
         if isinstance(data, Histogram):
+            _whole(data)
             here = namespace(data.counts).__name__ == "numpy"
             parities = (compiled.of_counts if here else of_counts)(data.counts, bits, degree)
+            if parities[0] > EXACT:  # the number of rows: the same answers, by sums of integers
+                return np.asarray(integers(self.workload.answer(data)), dtype=np.int64)
         elif isinstance(data, Records):
             parities = of_rows([data.column(name) for name in self.domain], degree, device=self._device)
         else:
