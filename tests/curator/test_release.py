@@ -20,7 +20,7 @@ from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.privacy.number import exact
 from discreet.queries import Dense, counts, marginals, thresholds
 from discreet.release import IndependentNoise, Release
-from discreet.structured import PrefixTree
+from discreet.structured import MarginalRelease, PrefixTree
 from tests.curator.test_curator import Watched
 
 SMALL = Domain({"ward": Categorical(["cardiology", "oncology", "surgery"]), "readmitted": Boolean()})
@@ -150,6 +150,33 @@ def test_another_release_is_paid_for(curator, ledger, other):
 
     assert spends(ledger) == 2
     assert len(second) != len(first) or not np.array_equal(first.answers, second.answers)
+
+
+def test_every_setting_of_a_mechanism_makes_another_release(curator, ledger):
+    """Two mechanisms that print alike, with one goal or another, are not the same request."""
+    pairs = marginals(SMALL, 2)
+
+    for objective in ("total", "max", "total"):
+        curator.release(
+            pairs,
+            table="visits",
+            budget=ZCDP("1/100"),
+            mechanism=lambda w, budget, n, objective=objective: MarginalRelease(w, budget=budget, objective=objective),
+        )
+
+    assert spends(ledger) == 2
+
+
+def test_sensitivities_are_not_taken_from_the_class_of_a_caller(curator):
+    """A subclass that claims to move by less is read as what it asks, and gets the noise of that."""
+
+    class Sly(type(W)):
+        def absolute(self, neighbours):
+            return Fraction(1, 2)
+
+    release = independent(curator, workload=Sly(W.domain, W.sets))
+
+    assert release.errors.noise == independent(curator).errors.noise  # type: ignore[attr-defined]
 
 
 def test_an_approximate_budget_takes_the_better_lane(rows, visits, ledger):

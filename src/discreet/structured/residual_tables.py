@@ -20,8 +20,7 @@ from discreet.data.relation import Relation
 from discreet.data.table import Table
 from discreet.errors import DomainError, UnsupportedError
 from discreet.queries.marginals import Marginals
-from discreet.queries.workload import swaps
-from discreet.release.counted import counted
+from discreet.release.counted import counted, one_dataset
 from discreet.structured.residual import Residuals, Tables
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def source(data: object, workload: Marginals, neighbours: type[Neighbours]) -> C
     units may be replaced.
     """
     if not isinstance(data, Table):
-        return _one_dataset(counted(data, workload.domain, neighbours=neighbours), neighbours)
+        return one_dataset(counted(data, workload.domain, neighbours=neighbours), neighbours)
     if data.rows_per_unit != 1:
         raise UnsupportedError("a unit with several rows is paid for by Curator.release; here rows_per_unit must be 1")
     for name, declared in workload.domain.items():
@@ -54,22 +53,7 @@ def source(data: object, workload: Marginals, neighbours: type[Neighbours]) -> C
     if isinstance(engine, DuckDB) and not isinstance(data.source, Relation):
         bound = {"unit": data.unit, "rows_per_unit": 1, "salt": data.salt}
         return Records(workload.domain, positions(data.source, workload.domain, **bound))
-    return _one_dataset(TablesOfCounts(data, workload.sets, domain=workload.domain), neighbours)
-
-
-def _one_dataset(data: Countable, neighbours: type[Neighbours]) -> Countable:
-    """Refuse tables of several passes where a unit is replaced: each pass may keep another row of it.
-
-    The sensitivity of a replaced row is about one pair of rows in all residuals (Theorem 7); that of an added
-    row is the sum of those of the residuals, whichever row each of them sees.  Nothing was counted yet.
-    """
-    if swaps(neighbours) and isinstance(data, TablesOfCounts) and not data.same_rows:
-        raise UnsupportedError(
-            f"where a unit is replaced its tables must count one row of it, and {data.passes} passes of the engine may"
-            " keep as many; leave out n= (units are added or removed), ask for smaller tables, or declare unit=None"
-            " where a row is a unit"
-        )
-    return data
+    return one_dataset(TablesOfCounts(data, workload.sets, domain=workload.domain), neighbours)
 
 
 def measured(
