@@ -422,6 +422,18 @@ def test_passes_leave_a_histogram_that_answers_everything(n):
     assert binom.sf(failed - 1, runs, beta) > 1e-6
 
 
+def test_a_guess_of_the_number_of_rows_proves_nothing_before_it_is_measured():
+    """The error grows with the rows, and a guess of a hundred of them would promise far less of 50 000."""
+    data, budget = Histogram(QUAD, np.array([[50_000, 0], [0, 0]])), ApproxDP(1.0, 1e-6, neighbours=AddRemove)
+    pmw = PrivateMultiplicativeWeights(QUAD, n=100, budget=budget, queries=4)
+    for mechanism in (pmw, pmw.release(marginals(QUAD, 2))):
+        with pytest.raises(UnsupportedError, match="number of rows, which is private"):
+            mechanism.accuracy()
+
+    assert pmw.open(data, rng=SeededRandom(1)).alpha > pmw.settings().alpha
+    assert pmw.release(marginals(QUAD, 2))(data, rng=SeededRandom(1)).accuracy() > 0
+
+
 @pytest.mark.usefixtures("_no_noise")
 @pytest.mark.parametrize("chunk", [7, 1 << 16])
 def test_passes_without_noise_end_within_the_gap_on_all_queries(chunk, monkeypatch):

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 SHARE = Fraction(1, 20)  # of the budget, for the number of rows
 MOST_SUSPENSIONS = 10_000
+PRIVATE = "the error depends on the number of rows, which is private; ask an open session"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -49,7 +50,7 @@ class PrivateMultiplicativeWeights:
     """Answer up to `queries` adaptive counting questions over a domain, each within `accuracy()`.
 
     With a public `n` one row may be replaced.  Without it, or with a budget under AddRemove, a row may be added or
-    removed and the number of rows is measured; a given `n` then serves to predict the error only.
+    removed and the number of rows is measured; a given `n` then makes `settings()` a forecast and proves nothing.
 
     A session may be suspended, which gives up an update; the error stated is kept by one that is suspended at most
     `suspensions` times, and `session.alpha` says what holds of one that is suspended more often.
@@ -97,7 +98,7 @@ class PrivateMultiplicativeWeights:
         """The parameters for this number of rows, by default the declared one."""
         rows = self.n if n is None else n
         if rows is None:
-            raise UnsupportedError("the error depends on the number of rows, which is private; ask an open session")
+            raise UnsupportedError(PRIVATE)
         off, rest, betas = 0, self.budget, (self.beta / 2, self.beta / 2)
         if self.measures is not None:
             off, rest = self.measures.accuracy(self.beta / 4), parts(self.budget)[1]
@@ -172,8 +173,10 @@ class PrivateMultiplicativeWeights:
         """The budget, for the relation served."""
         return replace(self.budget, neighbours=self.neighbours)  # type: ignore[type-var]
 
-    def errors(self) -> error_forms.Bounded:
+    def errors(self) -> error_forms.Errors:
         """One bound for all questions, at the beta it was built for, unless suspended more often than declared."""
+        if self.measures is not None:
+            return error_forms.Unproven(PRIVATE)
         return error_forms.Bounded(self.settings().alpha, self.beta, self.queries)
 
     def accuracy(self, beta: float = 0.05) -> float:

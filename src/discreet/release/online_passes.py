@@ -21,7 +21,7 @@ from discreet.privacy.neighbours import Neighbours
 from discreet.queries.marginals import Marginals
 from discreet.queries.workload import Workload
 from discreet.release.models.dense import DenseModel
-from discreet.release.online import PrivateMultiplicativeWeights
+from discreet.release.online import PRIVATE, PrivateMultiplicativeWeights
 from discreet.release.online_session import OnlineSession, span
 from discreet.release.online_settings import Settings
 from discreet.release.release import Release
@@ -126,8 +126,10 @@ class OfflineWeights:
         """The budget, for the relation served."""
         return self.online.privacy()
 
-    def errors(self) -> error_forms.Bounded:
-        """One bound for all queries, at the beta it was built for."""
+    def errors(self) -> error_forms.Errors:
+        """One bound for all queries, at the beta it was built for; where n is private, a release states its own."""
+        if self.online.measures is not None:
+            return error_forms.Unproven(PRIVATE)
         return error_forms.Bounded(self.settings().alpha * int(self._spans().max()), self.beta, len(self.workload))
 
     def accuracy(self, beta: float = 0.05) -> float:
