@@ -12,8 +12,12 @@ import pytest
 import discreet as dc
 from discreet.curator.reading import Reading
 from discreet.data.engines.choose import engine_for
+from discreet.errors import UnsupportedError
+from discreet.hazmat.entropy import SeededRandom
+from discreet.ledger import Ledger
 from discreet.queries import counts
 from discreet.release import IndependentNoise
+from discreet.synthesis.stored import to_bytes
 from tests import spark as local
 from tests.data.test_spark import framed
 
@@ -52,6 +56,22 @@ def here(fresh_postgres_url, monkeypatch):
             for row in visits().to_pylist():
                 copy.write_row(list(row.values()))
     return f"postgresql:///{place.path.removeprefix('/')}"
+
+
+def test_postgresql_gives_the_same_model_and_refuses_what_it_cannot_count_free(here):
+    stored = []
+    for source in (visits(), f"{here}#visits"):
+        table = dc.Table(source, domain=DOMAIN, unit="patient", rows_per_unit=2)
+        with Ledger.open(":memory:", testing=True) as ledger:
+            curator = dc.Curator({"visits": table}, budget=dc.PureDP(2), ledger=ledger, rng=SeededRandom(1))
+            stored.append(to_bytes(curator.synthesize(table="visits", epsilon=1, columns=["ward", "readmitted"])))
+            left = curator.budget
+            if source == f"{here}#visits":
+                with pytest.raises(UnsupportedError, match="read row by row"):
+                    curator.synthesize(table="visits", epsilon=1)
+                assert curator.budget == left
+
+    assert stored[0] == stored[1]
 
 
 def test_postgresql_keeps_the_same_rows_for_a_release(here):
