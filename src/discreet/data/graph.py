@@ -78,7 +78,7 @@ class Graph:
         import numpy as np
         import pyarrow.parquet as pq
 
-        table = pq.read_table(path, columns=[source, target])
+        table = pq.read_table(path, columns=[source, target], use_threads=False, pre_buffer=False)
         if table.column(source).null_count or table.column(target).null_count:
             raise DomainError("an edge without one of its two vertices")
         ends = [table.column(name).to_numpy() for name in (source, target)]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 LISTED = 1 << 26  # cells of a universe that a mechanism may list
 ROUNDS = (10, 30, 100)
+STEPS = 2000  # of a projection, which then states the gap it reached
 
 
 def _independent(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:
@@ -118,7 +119,7 @@ def _projection(workload: Workload, budget: Guarantee, n: int | None) -> Release
     _listed(workload)
     from discreet.release.projection import LeastSquaresProjection
 
-    return LeastSquaresProjection(workload, budget=budget, n=n)
+    return LeastSquaresProjection(workload, budget=budget, n=n, steps=STEPS)
 
 
 def _small_database(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:

@@ -146,7 +146,9 @@ def _parquet(columns: dict[str, Any]) -> bytes:
 
 
 def _read(data: bytes) -> dict[str, Any]:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pq.read_table(io.BytesIO(data))
+    # One thread, nothing read ahead: threads of the reader that are still there at exit abort the process.
+    table = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False).read(use_threads=False)
     return {name: table.column(name).to_numpy() for name in table.column_names}

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from discreet.curator import answer as answers
 from discreet.curator import curator as curators
+from discreet.curator import question as questions
 from discreet.curator.curator import Curator
 from discreet.curator.estimate import Estimate
 from discreet.curator.plan import plan
@@ -286,7 +287,7 @@ class TrueMedian(Curator):
         return [np.full_like(noisy[0], ages[len(ages) // 2] - 10), *noisy[1:]], groups
 
 
-real_grid = curators.grid
+real_grid = questions.grid
 
 
 def _grid_for_one_row(query, table, rank, *, rows):
@@ -453,7 +454,7 @@ TWINS = [
     Twin(
         "the rank of a row, not of a person",
         "SELECT ward, MEDIAN(age) FROM visits GROUP BY ward",
-        patches=((curators, "grid", _grid_for_one_row),),
+        patches=((questions, "grid", _grid_for_one_row),),
     ),
     Twin("the median is that of the rows", "SELECT MEDIAN(age) FROM visits", curator=TrueMedian),
     Twin("the grid ends where the data does", "SELECT MAX(age) FROM visits", {"age": [119]}, curator=BoundsFromData),
