@@ -151,8 +151,8 @@ def _real(domain: Domain) -> list[np.ndarray] | None:
     import pandas
 
     adult = pandas.read_csv(Path(folder) / "adult32.csv")
-    wide = [name for name in adult if adult[name].max() > 20]
-    narrow = [name for name in adult if adult[name].max() == 1]
+    most = {str(name): int(adult[str(name)].to_numpy().max()) for name in adult}
+    wide, narrow = [name for name in most if most[name] > 20], [name for name in most if most[name] == 1]
     made = []
     for declared in domain.values():
         source = adult[(wide if declared.size > 2 else narrow).pop(0)].to_numpy()

@@ -31,7 +31,7 @@ print(curator.mock("visits", 1000))  # an Arrow table of fake rows, from the dec
 # --8<-- [start:explain]
 sql = "SELECT ward, COUNT(*) AS n, AVG(cost) AS cost FROM visits GROUP BY ward"
 print(curator.explain(sql, epsilon=0.1))  # nothing is read and nothing is spent
-print(curator.explain("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", error=200).epsilon)
+print(curator.explain("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", error=200).epsilon)  # type: ignore[union-attr]
 # --8<-- [end:explain]
 # --8<-- [start:ask]
 answer = curator.ask(sql, epsilon=0.1, analyst="ada")

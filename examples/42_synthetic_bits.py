@@ -19,7 +19,7 @@ patients = Histogram.random(domain, n=100_000, seed=1)
 tables = marginals(domain, 2)
 mwem = MWEM(tables, n=100_000, budget=ZCDP(0.1), rounds=30)
 release = mwem(patients)
-people = release.model.sample(rows_needed(len(tables), alpha=0.01, beta=0.05))
+people = release.model.sample(rows_needed(len(tables), alpha=0.01, beta=0.05))  # type: ignore[union-attr]
 # [end:mwem]
 
 true = tables.answer(patients)

@@ -24,10 +24,11 @@ people = Records(domain, columns)
 pairs = list(itertools.pairwise(names))
 print(f"{domain.size:.1e} possible rows, {junction_size(domain, pairs)} cells in the model")
 
-noisy = IndependentNoise(marginals(domain, pairs), budget=ZCDP(0.01))
+workload = marginals(domain, pairs)
+noisy = IndependentNoise(workload, budget=ZCDP(0.01))
 release = noisy(people)
 sd = float(np.sqrt(noisy.variances()[0]))
-tables = noisy.workload.tables(release.answers)
+tables = workload.tables(release.answers)
 
 fitted = estimate(domain, [Measurement(pair, tables[pair], sd) for pair in pairs])
 print(f"{release.privacy()}: noise of sd {sd:.0f}; least squares {fitted.loss:.0f}, certainly within {fitted.gap:.1f}")

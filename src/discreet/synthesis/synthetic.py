@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource
@@ -37,7 +37,7 @@ class Synthetic:
     progress: Progress
     schedule: Schedule | None = None
     wanted: int | None = None
-    receipt: object | None = None
+    receipt: Any = None
 
     @property
     def rows(self) -> int:
