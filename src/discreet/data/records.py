@@ -72,8 +72,10 @@ class Records:
         return cls(domain, positions(frame, countable(domain), every_row=every_row))
 
     @classmethod
-    def random(cls, domain: Domain, n: int, *, seed: int) -> Records:
+    def random(cls, domain: Domain, n: int, *, seed: int, evenness: float = 0.7) -> Records:
         """Made-up rows for tests and forecasts: three overlapping populations with skewed values.  Not noise.
+
+        The values of each column are the more skewed the smaller `evenness` is.
 
         >>> from discreet.data.columns import Boolean
         >>> len(Records.random(Domain({"a": Boolean(), "b": Boolean()}), 100, seed=1))
@@ -85,7 +87,7 @@ class Records:
         group = rng.choice(3, size=n, p=[0.5, 0.3, 0.2])
         columns = []
         for declared in countable(domain).values():
-            weights = rng.dirichlet(np.full(min(declared.size, 1 << 16), 0.7), size=3)
+            weights = rng.dirichlet(np.full(min(declared.size, 1 << 16), evenness), size=3)
             steps = np.cumsum(weights, axis=1)
             draw = rng.random(n)
             found = np.empty(n, dtype=np.int64)
