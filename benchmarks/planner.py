@@ -104,7 +104,9 @@ def _case(name: str, made: Plan, data: Records | Histogram) -> Case:
             continue
         try:
             mechanism = made.build(row.name)
-            errors = [mechanism(data, rng=SeededRandom(1000 + run)).answers - true for run in range(RUNS)]
+            errors, began = [], time.perf_counter()
+            while len(errors) < RUNS and (not errors or time.perf_counter() - began < SLOWEST):
+                errors.append(mechanism(data, rng=SeededRandom(1000 + len(errors))).answers - true)
         except DiscreetError as reason:
             print(name, row.name, reason, file=sys.stderr)
             continue

@@ -72,10 +72,11 @@ class Records:
         return cls(domain, positions(frame, countable(domain), every_row=every_row))
 
     @classmethod
-    def random(cls, domain: Domain, n: int, *, seed: int, evenness: float = 0.7) -> Records:
+    def random(cls, domain: Domain, n: int, *, seed: int, evenness: float = 0.7, falling: bool = False) -> Records:
         """Made-up rows for tests and forecasts: three overlapping populations with skewed values.  Not noise.
 
-        The values of each column are the more skewed the smaller `evenness` is.
+        The values of each column are the more skewed the smaller `evenness` is; `falling` makes the first ones the most
+        frequent.
 
         >>> from discreet.data.columns import Boolean
         >>> len(Records.random(Domain({"a": Boolean(), "b": Boolean()}), 100, seed=1))
@@ -88,6 +89,8 @@ class Records:
         columns = []
         for declared in countable(domain).values():
             weights = rng.dirichlet(np.full(min(declared.size, 1 << 16), evenness), size=3)
+            if falling:
+                weights = -np.sort(-weights, axis=1)
             steps = np.cumsum(weights, axis=1)
             draw = rng.random(n)
             found = np.empty(n, dtype=np.int64)
