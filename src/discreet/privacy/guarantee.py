@@ -99,13 +99,21 @@ class Guarantee:
         """The least epsilon for which (epsilon, delta)-DP follows."""
         raise NotImplementedError
 
+    def under(self, neighbours: Relation) -> Self:
+        """The same numbers, promised for this relation.
+
+        >>> PureDP(1.0).under(Replace).neighbours.__name__
+        'Replace'
+        """
+        return replace(self, neighbours=neighbours)  # type: ignore[type-var]
+
     def to_replace(self) -> Self:
         """The same mechanism under Replace: a change is a removal and an addition."""
         if self.neighbours is Replace:
             return self
         if self.neighbours not in (AddRemove, NullRow):
             raise UnsupportedError(f"to_replace needs AddRemove or NullRow, got {_name(self.neighbours)}")
-        return replace(self.group(2), neighbours=Replace)  # type: ignore[type-var]
+        return self.group(2).under(Replace)
 
 
 def _name(relation: Relation) -> str:

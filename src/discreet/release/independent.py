@@ -7,7 +7,7 @@ Proof: docs/theory/release.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import discreet.release.errors as error_forms
@@ -87,7 +87,7 @@ class IndependentNoise:
 
     def privacy(self) -> Guarantee:
         """The budget, for the relation served."""
-        return replace(self.budget, neighbours=self.neighbours)  # type: ignore[type-var]
+        return self.budget.under(self.neighbours)
 
     def accuracy(self, beta: float = 0.05) -> float:
         """The exact quantile of the largest error of all."""

@@ -22,7 +22,7 @@ Proof: docs/theory/mwem.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -269,7 +269,7 @@ class MWEM:
 
     def privacy(self) -> Guarantee:
         """The budget, for the relation served."""
-        return replace(self.budget, neighbours=self.neighbours)  # type: ignore[type-var]
+        return self.budget.under(self.neighbours)
 
     def accuracy(self, beta: float = 0.05) -> float:
         """alpha such that no answer is off by more, on any n rows, but with probability beta."""

@@ -14,7 +14,7 @@ budget measures it, and the rest is set for the number measured.  Proof: docs/th
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -171,7 +171,7 @@ class PrivateMultiplicativeWeights:
 
     def privacy(self) -> Guarantee:
         """The budget, for the relation served."""
-        return replace(self.budget, neighbours=self.neighbours)  # type: ignore[type-var]
+        return self.budget.under(self.neighbours)
 
     def errors(self) -> error_forms.Errors:
         """One bound for all questions, at the beta it was built for, unless suspended more often than declared."""

@@ -17,7 +17,7 @@ error: ||yhat - y||_2^2 <= ||w||_2^2 + 2 gap + (n - N0)_+^2 max ||w_j||_2^2.  Pr
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -118,7 +118,7 @@ class LeastSquaresProjection:
 
     def _allowed(self) -> Guarantee:
         rest = self.budget if swaps(self.neighbours) else parts(self.budget)[1]
-        return replace(rest, neighbours=self.neighbours)  # type: ignore[type-var]
+        return rest.under(self.neighbours)
 
     @cached_property
     def noisy(self) -> Noisy:
@@ -211,7 +211,7 @@ class LeastSquaresProjection:
 
     def privacy(self) -> Guarantee:
         """The budget, for the relation served."""
-        return replace(self.budget, neighbours=self.neighbours)  # type: ignore[type-var]
+        return self.budget.under(self.neighbours)
 
     def event(self) -> Event:
         """What ran: the noise, and the measurement of n where there is one."""

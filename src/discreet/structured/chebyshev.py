@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TYPE_CHECKING, Literal
 
@@ -168,7 +168,7 @@ class ChebyshevConjunctions:
 
     def privacy(self) -> Guarantee:
         """The budget, for the relation served."""
-        return replace(self.budget, neighbours=self.neighbours)  # type: ignore[type-var]
+        return self.budget.under(self.neighbours)
 
     def accuracy(self, beta: float = 0.05, *, size: int | None = None) -> float:
         """A bound on the error of every answer in counts, but with probability beta: of `size` answers, or of all."""

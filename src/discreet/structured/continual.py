@@ -16,7 +16,6 @@ Proof: docs/theory/continual.md.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -196,7 +195,7 @@ class ContinualCounter:
 
     def privacy(self) -> Guarantee:
         """The budget, for all counts up to the horizon together."""
-        return replace(self.budget, neighbours=self.neighbours)  # type: ignore[type-var]
+        return self.budget.under(self.neighbours)
 
     def event(self) -> Event:
         """What ran, for the accountant: one vector of measurements with noise."""

@@ -16,7 +16,7 @@ the others as `unbiased`, and `variances`, `errors` and `accuracy` of the mechan
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -209,7 +209,7 @@ class MarginalRelease:
 
     def privacy(self) -> Guarantee:
         """The budget, for the relation served."""
-        return replace(self.budget, neighbours=self.neighbours)  # type: ignore[type-var]
+        return self.budget.under(self.neighbours)
 
     def accuracy(self, beta: float = 0.05) -> float:
         """alpha such that no unbiased answer is off by more, but with probability beta."""

@@ -15,7 +15,7 @@ rms of sqrt(2 s sqrt d / n) for sigma = s d, against s d / n without it.  Proof:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from discreet.errors import DomainError, UnsupportedError, require
@@ -141,7 +141,7 @@ class ParityProjection:
 
     def privacy(self) -> Guarantee:
         """The budget, for the relation served."""
-        return replace(self.budget, neighbours=self.neighbours)  # type: ignore[type-var]
+        return self.budget.under(self.neighbours)
 
     def accuracy(self, beta: float = 0.05) -> float:
         """alpha with Pr[some fraction is off by more than alpha] <= beta: the root of the sum of squares, no better."""

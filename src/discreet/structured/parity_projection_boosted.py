@@ -12,7 +12,7 @@ construction of the theory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import discreet.release.errors as error_forms
@@ -90,7 +90,7 @@ class SampledParities:
 
     def privacy(self) -> Guarantee:
         """The budget, for replaced rows."""
-        return replace(self.budget, neighbours=self.neighbours)  # type: ignore[type-var]
+        return self.budget.under(self.neighbours)
 
     def event(self) -> Event:
         """What ran, for the accountant."""

@@ -13,7 +13,7 @@ Proof: docs/theory/prefix.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -220,7 +220,7 @@ class PrefixTree:
 
     def privacy(self) -> Guarantee:
         """The budget, for the relation served."""
-        return replace(self.budget, neighbours=self.neighbours)  # type: ignore[type-var]
+        return self.budget.under(self.neighbours)
 
     def accuracy(self, beta: float = 0.05) -> float:
         """alpha such that, with probability 1 - beta, no prefix is off by more than alpha."""

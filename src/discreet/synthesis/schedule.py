@@ -17,6 +17,7 @@ Proof: docs/theory/synthesis.md.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -107,14 +108,16 @@ def allowance(budget: Guarantee, cells: int) -> Fraction:
             require(exact(budget.epsilon) > 0, "epsilon > 0", epsilon=budget.epsilon)
             if exact(budget.delta) == 0:
                 raise UnsupportedError("delta = 0 is a pure budget: pass PureDP(epsilon)")
-            return _largest_square(exact(budget.epsilon), exact(budget.delta), cells)
+            delta = exact(budget.delta)
+            if 2 * cells * math.exp(-TAIL * TAIL / 2) > float(delta * LOST):
+                raise UnsupportedError(f"delta = {float(delta):g} is too small for {cells} measured cells")
+            return _largest_square(exact(budget.epsilon), delta)
     raise UnsupportedError(f"synthetic data are paid in PureDP, ApproxDP or ZCDP, got {type(budget).__name__}")
 
 
-def _largest_square(epsilon: Fraction, delta: Fraction, cells: int) -> Fraction:
-    outside = 2 * cells * math.exp(-TAIL * TAIL / 2)
-    if outside > float(delta * LOST):
-        raise UnsupportedError(f"delta = {float(delta):g} is too small for {cells} measured cells")
+@functools.cache
+def _largest_square(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest mu^2 found for (epsilon, (1 - LOST) delta)."""
     most = delta * (1 - LOST)
     digits = 25 + len(str(delta.denominator // delta.numerator))
     low, high = Fraction(0), Fraction(1)

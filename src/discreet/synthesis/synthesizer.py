@@ -170,7 +170,7 @@ class Synthesizer:
 
     def privacy(self) -> Guarantee:
         """The budget, for the relation served."""
-        return replace(self.budget, neighbours=self.neighbours)  # type: ignore[type-var]
+        return self.budget.under(self.neighbours)
 
     def event(self) -> Event:
         """What runs, for the accountant."""
