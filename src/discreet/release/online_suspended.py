@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 from zipfile import BadZipFile
 
 from discreet.errors import LedgerError, ParameterError, UnsupportedError
+from discreet.release.once import create_new, moved_aside, names_to_disk, write_through
 from discreet.release.online_settings import Settings
 
 if TYPE_CHECKING:
@@ -77,19 +78,17 @@ class Suspended:
         target = Path(path)
         self.take()
         try:
-            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except OSError as failed:
+            descriptor = create_new(target, refused="a suspended session is never written over another file")
+        except (OSError, LedgerError):
             self._ticket.append(os.getpid())  # nothing was written
-            if isinstance(failed, FileExistsError):
-                raise LedgerError(f"a suspended session is never written over another file: {target} exists") from None
             raise
         try:
-            with os.fdopen(descriptor, "wb") as file:
-                np.savez(file, weights=self.weights, public=np.array(self._public()))
-                file.flush()
-                os.fsync(file.fileno())
+            write_through(
+                descriptor, target, lambda file: np.savez(file, weights=self.weights, public=np.array(self._public()))
+            )
         except OSError:
             target.unlink()  # what was written of it is of no use
+            names_to_disk(target.parent)  # and it must not come back: only now is the session free again
             self._ticket.append(os.getpid())
             raise
 
@@ -104,14 +103,7 @@ class Suspended:
         """Read back what `save` wrote, once: the file is renamed to `<path>.resumed` first."""
         import numpy as np
 
-        target = Path(path)
-        aside = target.with_name(target.name + ".resumed")
-        if aside.exists():
-            raise LedgerError(f"{aside} is in the way: a session was resumed from here before; remove it to go on")
-        try:
-            target.rename(aside)
-        except FileNotFoundError:
-            raise LedgerError(f"there is no suspended session at {target}; it may have been resumed already") from None
+        aside = moved_aside(Path(path), "suspended session")
         try:
             with np.load(aside, allow_pickle=False) as file:
                 record, weights = json.loads(file["public"].item()), file["weights"].astype(np.float64)

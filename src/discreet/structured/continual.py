@@ -27,8 +27,9 @@ from discreet.privacy.event import Event
 from discreet.privacy.guarantee import Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove, Neighbours, NullRow, Replace
 from discreet.release.noise import Noise, noise_for, variance
+from discreet.release.once import create_new, write_through
 from discreet.structured.banded import Banded, Response
-from discreet.structured.continual_state import State, create_new, read_once, write_through
+from discreet.structured.continual_state import State, read_once
 from discreet.structured.continual_tree import StreamTree, best_tree
 from discreet.structured.laplace_sums import laplace_tail
 from discreet.structured.toeplitz import LONGEST, Covariance, SquareRoot
@@ -225,9 +226,9 @@ class ContinualCounter:
             value=self.value,
         )  # fmt: skip
         where, text = Path(path), state.text()
-        descriptor = create_new(where)
+        descriptor = create_new(where, refused="a saved counter is never overwritten")
         self._closed = True  # whatever fails from here on, the file may be whole
-        write_through(descriptor, where, text)
+        write_through(descriptor, where, lambda file: file.write(text.encode()))
 
     @classmethod
     def load(cls, path: str | Path, *, rng: RandomSource | None = None) -> ContinualCounter:

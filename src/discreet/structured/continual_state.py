@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from discreet.errors import LedgerError, require
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import RELATIONS
 from discreet.privacy.number import exact, tidy
+from discreet.release.once import moved_aside
 
 FORMAT = "discreet running count 1"
 _BUDGETS = {kind.__name__: kind for kind in (PureDP, ApproxDP, ZCDP)}
@@ -86,40 +86,6 @@ def _budget(record: dict[str, str | None]) -> Guarantee:
     return kind(**numbers, neighbours=RELATIONS[relation] if relation else None)
 
 
-def create_new(path: Path) -> int:
-    """Create a file that was not there, for its owner only, with nothing in it yet."""
-    try:
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        raise LedgerError(f"a saved counter is never overwritten: {path} exists") from None
-
-
-def write_through(descriptor: int, path: Path, text: str) -> None:
-    """Write to a created file and on to the disk, with its name; an error leaves it empty, torn or whole."""
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    _names_to_disk(path.parent)
-
-
 def read_once(path: Path) -> State:
-    """Move the file aside, so that nobody else can go on from it, even after a loss of power; and read it."""
-    aside = path.with_name(path.name + ".resumed")
-    if aside.exists():
-        raise LedgerError(f"{aside} is in the way: a counter was resumed from here before; remove it to go on")
-    try:
-        path.rename(aside)
-    except FileNotFoundError:
-        raise LedgerError(f"there is no saved counter at {path}; it may have been resumed already") from None
-    _names_to_disk(path.parent)
-    return State.parse(aside.read_text())
-
-
-def _names_to_disk(folder: Path) -> None:
-    """A file that was created or renamed is so after a loss of power only if its folder was written."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Move the file aside, so that nobody else can go on from it, and read it."""
+    return State.parse(moved_aside(path, "saved counter").read_text())
