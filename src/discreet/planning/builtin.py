@@ -1,6 +1,6 @@
 """The mechanisms of the library, as the planner sees them; each is imported when it is first built.
 
-The forecasts of time and memory were fitted to measurements on two ordinary cores (benchmarks/planner.py).
+The forecasts of time are rough fits to single runs on one core of a machine of two; those of memory are counted.
 """
 
 from __future__ import annotations

@@ -9,13 +9,9 @@ from discreet.bounds.unbiased import unbiased_error
 from discreet.errors import UnsupportedError
 from discreet.mechanisms.gaussian_sigma import analytic_sigma
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
-from discreet.privacy.neighbours import AddRemove, Neighbours
+from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.number import exact
-from discreet.queries.marginals import Marginals
-from discreet.queries.ordered import Ranges, Thresholds
-from discreet.queries.products import Products
 from discreet.queries.workload import Workload, swaps
-from discreet.queries.written import RandomCounting
 from discreet.release.gamma2_closed import gamma2_lower
 
 
@@ -48,7 +44,7 @@ def floors(workload: Workload, *, budget: Guarantee, n: int, neighbours: type[Ne
         if isinstance(budget, PureDP | ZCDP):
             gamma = gamma2_lower(workload)
             if swaps(neighbours):
-                gamma -= largest_entry(workload)
+                gamma -= float(workload.entry)
             value = unbiased_error(max(gamma, 0), budget=budget)
             found.append(Floor(who="every unbiased mechanism", what="largest standard deviation", value=value))
         elif isinstance(budget, ApproxDP) and exact(budget.delta) > 0:
@@ -58,12 +54,3 @@ def floors(workload: Workload, *, budget: Guarantee, n: int, neighbours: type[Ne
     except UnsupportedError:
         pass
     return [floor for floor in found if floor.value > 0]
-
-
-def largest_entry(workload: Workload) -> float:
-    """The largest entry of a workload in absolute value, or an upper bound: the l1 norm of its largest column."""
-    if isinstance(workload, Marginals):
-        return float(max(workload.weights))
-    if isinstance(workload, Thresholds | Ranges | Products | RandomCounting):
-        return 1.0
-    return float(workload.absolute(AddRemove))

@@ -65,8 +65,7 @@ def plan(
         seconds=seconds,
     )
     stand_in = StandIn(question)
-    considered = tuple(candidates() if among is None else among)
-    rows = [predict(candidate, question, stand_in) for candidate in considered]
+    rows = [predict(one, question, stand_in) for one in (candidates() if among is None else among)]
     usable = ranked([row for row in rows if row.usable], objective)
     if not usable:
         reasons = "; ".join(f"{row.name}: {row.reason}" for row in rows)
@@ -77,7 +76,6 @@ def plan(
         rows=tuple(usable),
         refused=tuple(row for row in rows if not row.usable),
         floors=tuple(floors(workload, budget=budget, n=n, neighbours=neighbours, beta=beta)),
-        considered=considered,
     )
 
 
@@ -90,7 +88,6 @@ class Plan:
     rows: tuple[Prediction, ...]
     refused: tuple[Prediction, ...]
     floors: tuple[Floor, ...]
-    considered: tuple[Candidate, ...]
 
     @property
     def chosen(self) -> Prediction:
@@ -103,11 +100,11 @@ class Plan:
 
     def build(self, name: str) -> ReleaseMechanism:
         """Any of the mechanisms of the plan."""
-        found = next((one for one in self.considered if one.name == name), None)
-        if found is None or name not in {row.name for row in self.rows}:
+        found = next((row.mechanism for row in self.rows if row.name == name), None)
+        if found is None:
             known = ", ".join(repr(row.name) for row in self.rows)
             raise UnsupportedError(f"no mechanism {name!r} in this plan; there are {known}")
-        return found.build(self.question.workload, self.question.budget, self.question.public_n)
+        return found
 
     def __str__(self) -> str:
         from discreet.planning.show import text

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from discreet.data.histogram import Histogram
@@ -49,6 +49,7 @@ class Prediction:
     basis: Basis
     cost: Cost
     reason: str = ""
+    mechanism: ReleaseMechanism | None = field(default=None, compare=False, repr=False)  # as built for the prediction
 
     @property
     def usable(self) -> bool:
@@ -80,7 +81,7 @@ def predict(candidate: Candidate, question: Question, stand_in: StandIn) -> Pred
     )
     try:
         mechanism = candidate.build(question.workload, question.budget, question.public_n)
-        found = replace(nothing, cost=candidate.cost(question.workload))
+        found = replace(nothing, cost=candidate.cost(question.workload), mechanism=mechanism)
         return _predicted(mechanism, found, question, stand_in, improved=candidate.improved)
     except DiscreetError as reason:
         return replace(nothing, reason=str(reason))
