@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from discreet import data as data
     from discreet import errors as errors
     from discreet import hazmat as hazmat
+    from discreet import learning as learning
     from discreet import ledger as ledger
     from discreet import mechanisms as mechanisms
     from discreet import planning as planning
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from discreet import queries as queries
     from discreet import release as release
     from discreet import structured as structured
+    from discreet import synthesis as synthesis
     from discreet.curator import Curator as Curator
     from discreet.data import Boolean as Boolean
     from discreet.data import Categorical as Categorical
@@ -53,6 +55,7 @@ _PACKAGES = (
     "data",
     "errors",
     "hazmat",
+    "learning",
     "ledger",
     "mechanisms",
     "planning",
@@ -60,6 +63,7 @@ _PACKAGES = (
     "queries",
     "release",
     "structured",
+    "synthesis",
 )
 _COLUMNS = ("Boolean", "Categorical", "Date", "Identifier", "Integer", "Real", "Text", "Timestamp")
 _NAMES = {

@@ -14,7 +14,8 @@ from discreet.privacy.event import GaussianEvent
 from discreet.privacy.gaussian_profile import unit_mu
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.number import exact
-from discreet.synthesis.schedule import EIGHTH_OF_PI, TAIL, allowance, schedule
+from discreet.release.allowance import EIGHTH_OF_PI, TAIL, Allowance
+from discreet.synthesis.schedule import schedule
 
 SHAPES = [(1, 1), (2, 2), (9, 3), (18, 6)]  # reach and moved of 1 and 3 rows, added or replaced
 
@@ -50,8 +51,8 @@ def test_approximate_steps_add_up_to_the_gaussian_budget(reach, moved):
     each = math.pi / 8 * exact(plan.choice.epsilon) ** 2 + table
     total = 2 * exact(plan.singles.rho) + 10 * each
 
-    assert total <= allowance(budget, 10**6)
-    assert total > allowance(budget, 10**6) * (1 - Fraction(1, 10**5))
+    assert total <= Allowance(budget, 10**6).total
+    assert total > Allowance(budget, 10**6).total * (1 - Fraction(1, 10**5))
     assert GaussianDP.from_square(total).to_approx(1e-9).epsilon <= 1
 
 

@@ -1,0 +1,1 @@
+"""Private learners: those of the theory, and the estimators people use."""

@@ -1,0 +1,207 @@
+"""What all estimators share: scikit-learn's face, the declaration of what they read, and their promise.
+
+    model = Estimator(budget=..., domain=...).fit(X, y);  model.predict(X);  model.privacy()
+
+Theorem.  `fit` is as private as `_learn`: X and y are read row by row by total functions of the declaration, and a row
+that cannot be read (a NULL where none is declared, a label that is no class) is dropped.  A row added to X and y or
+removed from them therefore adds or removes at most one encoded row.  `predict` and `score` read nothing but the model
+and the rows they are given; a score on private rows is not private.  Proof: docs/theory/estimators.md.
+
+An estimator without budget or domain is filled in by `curator.fit`, which also says whose presence is hidden: a unit of
+k rows is a group of k, so that one row may cost epsilon / k or rho / k^2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from discreet.data.columns import Boolean, Categorical, Column, Integer, Real
+from discreet.data.domain import Domain
+from discreet.data.records import Records, countable
+from discreet.errors import ParameterError, require
+from discreet.hazmat.entropy import RandomSource
+from discreet.learning.reading import as_table, declared_classes, free_name, labels_of, name_of, places, without
+from discreet.privacy.event import Event
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.neighbours import AddRemove
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow
+
+
+class PrivateEstimator(BaseEstimator):
+    """Base of all estimators: a subclass has `budget` and `domain` among its parameters and implements `_learn`.
+
+    After `fit` (or `fit_rows`) these are set: `domain_` (the columns of X), `target_` (the declaration of y, or None),
+    `guarantee_`, `event_` (by `_learn`), `n_features_in_` and `feature_names_in_`.
+    """
+
+    budget: Guarantee | None
+    domain: Domain | None
+    event_: Event
+    supervised = True
+
+    def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
+        """Learn from encoded rows, at most `budget` for one row added or removed; set `event_` and the model.
+
+        `rows` has the columns of `domain_` and, if there is one, the target; for a classifier the positions of the
+        target are places in `classes_`.  Nothing else may be used: not the number of rows, not which classes occur.
+        """
+        raise NotImplementedError
+
+    def fit(self, X: object, y: object = None, *, rng: RandomSource | None = None) -> Self:
+        """Fit to rows in memory: a frame (pandas, Polars, Arrow), or an array with the columns of the domain in order.
+
+        `rng` is for tests.
+        """
+        if self.budget is None or self.domain is None:
+            absent = "budget" if self.budget is None else "domain"
+            raise ParameterError(f"need {absent}=... at construction, or let a curator fit: curator.fit(model, ...)")
+        if not isinstance(self.domain, Domain):
+            raise ParameterError(f"need a Domain, got domain of type {type(self.domain).__name__}")
+        if not self.supervised:
+            features = countable(self.domain)
+            return self.fit_rows(Records.from_frame(as_table(X, features), features), rng=rng)
+        if y is None:
+            raise ParameterError("need the labels: fit(X, y)")
+        name = free_name(name_of(y), self.domain)
+        declared, column, read = self._labels(y, name)
+        features = countable(without(self.domain, name))
+        table = as_table(X, features)
+        if len(column) != table.num_rows:
+            raise ParameterError("need as many labels as rows, got another number")
+        rows = Records.from_frame(table.append_column(name, column), Domain({**features, name: read}))
+        return self.fit_rows(rows, target=name, declared=declared, rng=rng)
+
+    def fit_rows(
+        self,
+        rows: Records,
+        *,
+        target: str | None = None,
+        declared: Column | None = None,
+        budget: Guarantee | None = None,
+        rng: RandomSource | None = None,
+    ) -> Self:
+        """Fit to encoded rows under a budget for one row added or removed: what a curator calls."""
+        paid = self.budget if budget is None else budget
+        if not isinstance(paid, Guarantee):
+            raise ParameterError(f"need a budget such as ApproxDP(1.0, 1e-6), got {type(paid).__name__}")
+        if paid.neighbours not in (None, AddRemove):
+            raise ParameterError(f"estimators hide one row added or removed, got a budget under {paid.neighbours}")
+        require((target is not None) == self.supervised, "a target, for supervised models only", target=target)
+        self.domain_ = without(rows.domain, target)
+        self.target_ = None if target is None else (declared or rows.domain[target])
+        if self.target_ is not None:
+            self._prepare(self.target_)
+        self.n_features_in_ = len(self.domain_)
+        self.feature_names_in_ = _names(self.domain_)
+        self.guarantee_ = paid.under(AddRemove)
+        self._learn(rows, target, self.guarantee_, rng)
+        return self
+
+    def _labels(self, y: object, name: str) -> tuple[Column, pyarrow.Array, Column]:
+        """The declaration of the target, its values, and the declaration by which those are read."""
+        raise NotImplementedError
+
+    def _prepare(self, target: Column) -> None:
+        """Set what follows from the declaration of the target."""
+
+    def _read(self, X: object) -> Records:
+        """Rows to predict: each of them, with a value that is not declared read as the first one of its column."""
+        self.privacy()
+        return Records.from_frame(as_table(X, self.domain_), self.domain_, every_row=True)
+
+    def privacy(self) -> Guarantee:
+        """What the fitted model keeps for one row added or removed."""
+        if not hasattr(self, "guarantee_"):
+            raise ParameterError(f"need a fitted {type(self).__name__}: call fit first")
+        return self.guarantee_
+
+    def event(self) -> Event:
+        """What ran, for the accountant."""
+        self.privacy()
+        return self.event_
+
+
+class PrivateClassifier(ClassifierMixin, PrivateEstimator):
+    """Base of classifiers: `classes` declares the labels.
+
+    Without it they are those of the domain's column of y's name, or (False, True) for truth values, or else (0, 1).
+    Rows with other labels are dropped.  A subclass implements `_learn` and `_scores`.
+    """
+
+    classes: Sequence[object] | None
+    classes_: npt.NDArray[Any]
+
+    def _labels(self, y: object, name: str) -> tuple[Column, pyarrow.Array, Column]:
+        import numpy as np
+
+        values = np.asarray(y)
+        require(values.ndim == 1, "labels in one column", dimensions=values.ndim)
+        assert self.domain is not None
+        if self.classes is not None:
+            declared = declared_classes(self.classes)
+        elif name in self.domain:
+            declared = self.domain[name]
+        else:
+            declared = Boolean() if values.dtype.kind == "b" else Categorical([0, 1])
+        labels = labels_of(declared)
+        return declared, places(values, labels), Integer(0, len(labels) - 1)
+
+    def _prepare(self, target: Column) -> None:
+        import numpy as np
+
+        self.classes_ = np.array(labels_of(target))
+
+    def _scores(self, rows: Records) -> npt.NDArray[np.float64]:
+        """One column a class; the largest wins."""
+        raise NotImplementedError
+
+    def predict(self, X: object) -> npt.NDArray[Any]:
+        """The most likely class of every row."""
+        rows = self._read(X)
+        return self.classes_[self._scores(rows).argmax(axis=1)]
+
+
+class PrivateRegressor(RegressorMixin, PrivateEstimator):
+    """Base of regressions: `bounds` declares the range of y, or the domain does under y's name; others are clamped.
+
+    A subclass implements `_learn` and `_values`.
+    """
+
+    bounds: tuple[float, float] | None
+
+    def _labels(self, y: object, name: str) -> tuple[Column, pyarrow.Array, Column]:
+        import numpy as np
+        import pyarrow
+
+        assert self.domain is not None
+        if self.bounds is not None:
+            low, high = self.bounds
+            declared: Column = Real(low, high)
+        elif name in self.domain:
+            declared = self.domain[name]
+        else:
+            raise ParameterError("need bounds=(low, high) of the target, or its column in the domain under y's name")
+        values = np.asarray(y)
+        require(values.ndim == 1 and values.dtype.kind in "biuf", "targets that are numbers, in one column")
+        return declared, pyarrow.array(values, from_pandas=True), declared
+
+    def _values(self, rows: Records) -> npt.NDArray[np.float64]:
+        """The predicted target of every row."""
+        raise NotImplementedError
+
+    def predict(self, X: object) -> npt.NDArray[np.float64]:
+        """The predicted target of every row."""
+        return self._values(self._read(X))
+
+
+def _names(domain: Domain) -> npt.NDArray[Any]:
+    import numpy as np
+
+    return np.array(list(domain), dtype=object)
