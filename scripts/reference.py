@@ -58,7 +58,7 @@ def helps() -> Iterator[tuple[str, str]]:
 
 def cli_page() -> str:
     """The reference page of the command line."""
-    opening = ast.get_docstring(ast.parse((PACKAGE / "cli.py").read_text())) or ""
+    opening = ast.get_docstring(ast.parse((PACKAGE / "cli/__init__.py").read_text())) or ""
     shown = "\n".join(f"## {name}\n\n```text\n{text.strip()}\n```\n" for name, text in helps())
     return f"# The command line\n\n{opening}\n\n{shown}"
 

@@ -1,0 +1,199 @@
+"""Commands of the ledger: what was spent, by whom, and what a steward may change."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.options import DEFAULT, Delta, Epsilon, File, Json, Rho, TableName, price_of
+from discreet.errors import LedgerError
+from discreet.terminal import shown
+
+if TYPE_CHECKING:
+    from discreet.ledger import Anchor, Entry
+
+Kept = Annotated[Path | None, typer.Option(help="an anchor kept elsewhere (JSON)")]
+Reason = Annotated[str, typer.Option(help="why; it is kept in the ledger")]
+Yes = Annotated[bool, typer.Option("--yes", help="do not ask again")]
+UnitName = Annotated[str | None, typer.Option(help="its privacy unit, if the ledger does not know the table yet")]
+app = typer.Typer(help="What has been spent.", no_args_is_help=True)
+
+
+class Form(StrEnum):
+    """How a report is written."""
+
+    html = "html"
+    json = "json"
+
+
+@app.command("show")
+def show(curator: File = DEFAULT, as_json: Json = False) -> None:  # noqa: FBT002 - a flag
+    """Show caps, what is spent and what remains."""
+    from discreet.curator import Curator
+    from discreet.curator.balance import balances, rich_balances
+
+    found = Curator.open(curator)
+    typer.echo(json.dumps(balances(found), indent=2)) if as_json else shown(rich_balances(found))
+
+
+@app.command("verify")
+def verify(curator: File = DEFAULT, anchor: Kept = None) -> None:
+    """Replay the whole ledger and check every hash; with an anchor, that nothing was rolled back."""
+    from discreet.curator.config import ledger
+
+    with ledger(curator, verify=False) as opened:
+        found = opened.verify(anchor=_anchor(anchor))
+    typer.echo(f"the ledger is whole: {found.id + 1} entries, last hash {found.hash}")
+
+
+@app.command("export")
+def export(curator: File = DEFAULT) -> None:
+    """Print every entry as a line of JSON."""
+    from discreet.curator.config import ledger
+
+    with ledger(curator) as opened:
+        for line in opened.export():
+            typer.echo(line)
+
+
+@app.command("anchor")
+def anchor(curator: File = DEFAULT) -> None:
+    """Print number and hash of the last entry, to keep outside: it makes a rollback visible."""
+    from discreet.curator.config import ledger
+
+    with ledger(curator) as opened:
+        last = opened.anchor()
+    typer.echo(json.dumps({"id": last.id, "hash": last.hash}))
+
+
+@app.command("report")
+def report(
+    out: Annotated[Path, typer.Option("-o", "--out", help="the file to write")],
+    form: Annotated[Form, typer.Option("--format", help="a page to read, or JSON")] = Form.html,
+    curator: File = DEFAULT,
+    anchor: Kept = None,
+) -> None:
+    """Write a report for an auditor: promises, caps, what was spent by whom, every entry, and whether all is whole."""
+    from discreet.curator.config import ledger
+
+    with ledger(curator, verify=False) as opened:
+        found = opened.report(anchor=_anchor(anchor))
+    out.write_text(found.to_html() if form is Form.html else found.to_json() + "\n", encoding="utf-8")
+    typer.echo(f"wrote {out}")
+    if not found.verified:
+        raise LedgerError(found.finding)
+
+
+@app.command("top-up")
+def top_up(
+    unit: Annotated[str, typer.Argument(help="whose cap is raised")],
+    reason: Reason,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    curator: File = DEFAULT,
+    yes: Yes = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Raise a cap.  The promise to everybody, also for what was released before, becomes the larger one."""
+    from discreet.curator.config import ledger
+
+    cap = price_of(epsilon, delta, rho)["budget"]
+    with ledger(curator) as opened:
+        before = opened.budget(unit).present.cap
+        _agreed(
+            f"Every {unit} was promised {before}. From now on the promise is {cap}, for all answers ever given.", yes
+        )
+        _entered(opened.top_up(unit, cap, reason=reason))
+    typer.echo(f"now state the new budget in {curator}")
+
+
+@app.command("renew")
+def renew(
+    unit: Annotated[str, typer.Argument(help="whose budget is renewed")],
+    period: Annotated[str, typer.Option(help="the name of the new period, such as 2027")],
+    reason: Reason,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    curator: File = DEFAULT,
+    yes: Yes = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Begin a period with a cap of its own.  Over all periods a person may lose the sum; what was left lapses."""
+    from discreet.curator.config import ledger
+
+    cap = price_of(epsilon, delta, rho)["budget"]
+    with ledger(curator) as opened:
+        before = opened.budget(unit).balance.cap
+        _agreed(f"Over all periods every {unit} was promised {before}. The new period adds {cap} to that.", yes)
+        _entered(opened.renew(unit, period=period, cap=cap, reason=reason))
+        typer.echo(f"over all periods: {opened.budget(unit).balance.cap}")
+
+
+@app.command("retire")
+def retire(
+    table: TableName,
+    reason: Reason,
+    unit: UnitName = None,
+    curator: File = DEFAULT,
+    yes: Yes = False,  # noqa: FBT002
+) -> None:
+    """Refuse further spends on a table.  What was spent stays spent."""
+    from discreet.curator.config import ledger
+
+    with ledger(curator) as opened:
+        _agreed(f"Nobody will be able to ask about {table} any more.", yes)
+        _entered(opened.retire(table, reason=reason, unit=unit))
+
+
+@app.command("reopen")
+def reopen(
+    table: TableName,
+    reason: Reason,
+    unit: UnitName = None,
+    curator: File = DEFAULT,
+    yes: Yes = False,  # noqa: FBT002
+) -> None:
+    """Take spends on a retired table again.  Nothing starts anew."""
+    from discreet.curator.config import ledger
+
+    with ledger(curator) as opened:
+        _agreed(f"Questions about {table} will be taken again, from what is left.", yes)
+        _entered(opened.reopen(table, reason=reason, unit=unit))
+
+
+@app.command("erase")
+def erase(
+    table: TableName,
+    version: Annotated[str, typer.Option(help="the version of the table from which on the rows are gone")],
+    requests: Annotated[int, typer.Option(help="how many people were erased")],
+    unit: UnitName = None,
+    curator: File = DEFAULT,
+    yes: Yes = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Note that people were erased: how many, and never who.  Their rows you delete yourself, first."""
+    from discreet.curator.config import ledger
+
+    with ledger(curator) as opened:
+        _agreed(f"The rows are deleted from {table}, which is now version {version}. What was spent stays spent.", yes)
+        _entered(opened.erase(table, version=version, requests=requests, unit=unit))
+
+
+def _anchor(file: Path | None) -> Anchor | None:
+    from discreet.ledger import Anchor
+
+    return None if file is None else Anchor.read(file.read_text(encoding="utf-8"))
+
+
+def _agreed(consequence: str, yes: bool) -> None:  # noqa: FBT001 - what was typed
+    """Say what will be true afterwards, and go on only if that is wanted."""
+    typer.echo(consequence)
+    if not yes:
+        typer.confirm("Go on?", abort=True)
+
+
+def _entered(entry: Entry) -> None:
+    typer.echo(f"entry {entry.id}, hash {entry.hash}")
