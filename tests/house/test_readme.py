@@ -33,7 +33,7 @@ def test_the_map_of_folders_equals_the_disk():
 def test_the_map_is_in_the_order_of_the_layers():
     folders = [entry.rstrip("/") for entry in _map() if (PACKAGE / entry / "__init__.py").exists()]
 
-    assert folders == LAYERS
+    assert folders == [*LAYERS, "cli"]
 
 
 def test_the_example_is_the_first_of_the_examples():
