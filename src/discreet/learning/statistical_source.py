@@ -1,0 +1,113 @@
+"""Where the sums of statistical queries come from: rows in memory, a table in an engine, or whoever can aggregate.
+
+    RowSource        rows in memory, all of them or one block after another
+    TableSource      a declared table: the queries of a round are one aggregation, a unit's rows bounded as declared
+    AggregateSource  a function from expressions to sealed sums, for a curator that charges before it reads
+
+Sums leave sealed: a mechanism is the only way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Protocol
+
+from discreet.data.aggregation import Sealed
+from discreet.data.engines.choose import engine_for
+from discreet.data.table import Table
+from discreet.errors import UnsupportedError
+from discreet.hazmat.entropy import RandomSource
+from discreet.hazmat.samplers import uniform_below
+from discreet.queries.builder import Builder, count
+from discreet.queries.compile import Part, aggregation
+from discreet.queries.expression import Expression
+from discreet.queries.statistical import whole
+from discreet.queries.statistical_pieces import lattice_expression
+
+if TYPE_CHECKING:
+    from discreet.queries.statistical import Rows, StatisticalQuery
+
+
+class StatisticalSource(Protocol):
+    """Adds up queries on the lattice: one pass over the data, sealed integers of shape (1, queries)."""
+
+    def sums(self, queries: Sequence[StatisticalQuery]) -> Sealed:
+        """The sum of each query over the rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowSource:
+    """Rows in memory.
+
+    >>> import numpy as np
+    >>> from discreet.queries.statistical_pieces import EVERY
+    >>> RowSource(np.zeros((3, 2))).sums([EVERY])
+    Sealed(shape=(1, 1))
+    """
+
+    rows: Rows
+
+    def sums(self, queries: Sequence[StatisticalQuery]) -> Sealed:
+        """Exact integers."""
+        import numpy as np
+
+        found = [whole(query, self.rows).sum() for query in queries]
+        return Sealed(np.array([found], dtype=np.int64))
+
+    def positional(self, blocks: int) -> list[RowSource]:
+        """Blocks of consecutive rows, of sizes that depend on n alone: for Replace."""
+        ends = [len(self.rows) * j // blocks for j in range(blocks + 1)]
+        return [RowSource(self.rows[start:end]) for start, end in pairwise(ends)]
+
+    def scattered(self, blocks: int, *, rng: RandomSource | None) -> list[RowSource]:
+        """Each row in a block of its own uniform choice, which no other row changes: for AddRemove."""
+        import numpy as np
+
+        chosen = np.asarray(uniform_below(blocks, shape=(len(self.rows),), rng=rng))
+        return [RowSource(self.rows[chosen == j]) for j in range(blocks)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableSource:
+    """A declared table; `columns` are the columns that a Piece counts by position.
+
+    >>> from discreet.data import Boolean, Domain
+    >>> TableSource(Table("v.csv", domain=Domain({"icu": Boolean()}), unit=None), ("icu",)).columns
+    ('icu',)
+    """
+
+    table: Table
+    columns: tuple[str, ...]
+
+    def sums(self, queries: Sequence[StatisticalQuery]) -> Sealed:
+        """One aggregation of all queries."""
+        found = [lattice_expression(query, self.table, self.columns) for query in queries]
+        return engine_sums(self.table, found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AggregateSource:
+    """Sums by a function of someone else: a curator gives one that runs what it has charged for."""
+
+    aggregate: Callable[[list[Expression]], Sealed]
+    table: Table
+    columns: tuple[str, ...]
+
+    def sums(self, queries: Sequence[StatisticalQuery]) -> Sealed:
+        """What the function makes of the compiled queries."""
+        return self.aggregate([lattice_expression(query, self.table, self.columns) for query in queries])
+
+
+def engine_sums(table: Table, expressions: list[Expression]) -> Sealed:
+    """The sums of integer expressions over the kept rows of a table, in one pass of its engine."""
+    if table.public:
+        raise UnsupportedError("a public table needs no oracle")
+    question = Builder("rows", table).select(n=count()).query()
+    parts = tuple(Part("sum", expression) for expression in expressions)
+    once = aggregation(question, table, parts, rows=table.rows_per_unit, groups=1)
+    sealed = (table.engine or engine_for(table.source)).run(table, once)
+    assert isinstance(sealed, Sealed)
+    return sealed
