@@ -22,7 +22,7 @@ LAYERS = [layer for layer in MAP if (PACKAGE / layer / "__init__.py").exists()]
 def public_names(layer: str) -> list[str]:
     """What `discreet.<layer>` re-exports, in alphabetical order."""
     tree = ast.parse((PACKAGE / layer / "__init__.py").read_text())
-    imports = (alias for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names)
+    imports = (alias for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names)
     return sorted(alias.name for alias in imports if alias.asname == alias.name)
 
 

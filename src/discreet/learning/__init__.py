@@ -1,1 +1,58 @@
-"""Private learners: those of the theory, and the estimators people use."""
+"""Private learners: those of the theory, and the estimators people use.
+
+Names are loaded when first used: scikit-learn and PyTorch are imported by the modules that need them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.learning.statistical_conjunctions import LearnedConjunction as LearnedConjunction
+    from discreet.learning.statistical_conjunctions import learn_conjunction as learn_conjunction
+    from discreet.learning.statistical_descent import LearnedLinear as LearnedLinear
+    from discreet.learning.statistical_descent import descent_excess as descent_excess
+    from discreet.learning.statistical_descent import learn_linear as learn_linear
+    from discreet.learning.statistical_halfspace import LearnedHalfspace as LearnedHalfspace
+    from discreet.learning.statistical_halfspace import halfspace_rounds as halfspace_rounds
+    from discreet.learning.statistical_halfspace import learn_halfspace as learn_halfspace
+    from discreet.learning.statistical_means import LearnedMeans as LearnedMeans
+    from discreet.learning.statistical_means import learn_means as learn_means
+    from discreet.learning.statistical_noise import StatisticalNoise as StatisticalNoise
+    from discreet.learning.statistical_oracle import StatisticalQueryOracle as StatisticalQueryOracle
+    from discreet.learning.statistical_source import AggregateSource as AggregateSource
+    from discreet.learning.statistical_tree import LearnedTree as LearnedTree
+    from discreet.learning.statistical_tree import learn_stump as learn_stump
+    from discreet.learning.statistical_tree import learn_tree as learn_tree
+    from discreet.learning.statistical_tree import tree_queries as tree_queries
+
+_NAMES = {
+    "AggregateSource": "statistical_source",
+    "LearnedConjunction": "statistical_conjunctions",
+    "LearnedHalfspace": "statistical_halfspace",
+    "LearnedLinear": "statistical_descent",
+    "LearnedMeans": "statistical_means",
+    "LearnedTree": "statistical_tree",
+    "StatisticalNoise": "statistical_noise",
+    "StatisticalQueryOracle": "statistical_oracle",
+    "descent_excess": "statistical_descent",
+    "halfspace_rounds": "statistical_halfspace",
+    "learn_conjunction": "statistical_conjunctions",
+    "learn_halfspace": "statistical_halfspace",
+    "learn_linear": "statistical_descent",
+    "learn_means": "statistical_means",
+    "learn_stump": "statistical_tree",
+    "learn_tree": "statistical_tree",
+    "tree_queries": "statistical_tree",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _NAMES:
+        return getattr(importlib.import_module(f"discreet.learning.{_NAMES[name]}"), name)
+    raise AttributeError(f"module 'discreet.learning' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(_NAMES)
