@@ -91,8 +91,8 @@ def synthesize(
     if workload is not None and not isinstance(workload, Workload):
         raise ParameterError(f"need a Workload, such as marginals(domain, 2), got {type(workload).__name__}")
     held = private(curator, table)
-    domain = _columns(held, columns, workload)
-    paid, cost = _lane(epsilon, budget)
+    domain = columns_for(held, columns, workload)
+    paid, cost = lane(epsilon, budget)
     reading = curator._reading(domain, table)  # an engine that cannot read it is refused here
     synthesizer = _synthesizer(held, domain, paid, workload, method, settings)
     order = Order(table, reading, synthesizer, cost)
@@ -109,7 +109,7 @@ def synthesize(
     return replace(made, wanted=rows, receipt=receipt)
 
 
-def _columns(table: Table, columns: Sequence[str] | None, workload: Workload | None) -> Domain:
+def columns_for(table: Table, columns: Sequence[str] | None, workload: Workload | None) -> Domain:
     """The named columns, those of the workload, or all: identifiers and the unit are left out, text is refused."""
     if columns is None and workload is not None:
         return workload.domain
@@ -121,7 +121,7 @@ def _columns(table: Table, columns: Sequence[str] | None, workload: Workload | N
     return columns_of(table, columns)
 
 
-def _lane(epsilon: Number | None, budget: Guarantee | None) -> tuple[PureDP | ZCDP, Price]:
+def lane(epsilon: Number | None, budget: Guarantee | None) -> tuple[PureDP | ZCDP, Price]:
     """What the synthesizer may spend for one unit, and the same as a price."""
     spending = spending_of(epsilon, budget)
     rho = rho_of(spending)

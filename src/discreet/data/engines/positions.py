@@ -48,7 +48,7 @@ def positions(
             lambda: _statement(connection, frame, domain, unit, every_row=every_row), "the source cannot be opened"
         )
         if kind is not None:
-            sql = _bounded(sql, kind, len(domain), rows_per_unit, salt)
+            sql = bounded(sql, kind, len(domain), rows_per_unit, salt)
         found = constant_faults(lambda: connection.execute(sql).fetchnumpy())
     return [np.asarray(found[f"c{number}"]) for number in range(len(domain))]
 
@@ -62,8 +62,14 @@ def ready(frame: object, domain: Domain, *, unit: str | None = None) -> None:
 def _statement(
     connection: duckdb.DuckDBPyConnection, frame: object, domain: Domain, unit: str | None, *, every_row: bool = False
 ) -> tuple[str, str | None]:
-    """The rows as columns c0, c1, ... and u, the unit, if one is named; and of which kind it is."""
     (place,) = sources.attach(connection, [frame])
+    return statement(connection, place, domain, unit, every_row=every_row)
+
+
+def statement(
+    connection: duckdb.DuckDBPyConnection, place: str, domain: Domain, unit: str | None, *, every_row: bool = False
+) -> tuple[str, str | None]:
+    """The rows of a relation as columns c0, c1, ... and u, the unit, if one is named; and of which kind it is."""
     physical = sources.columns(connection, place)
     chosen, kept, kind = [], [], None
     for name in [*domain, *([unit] if unit is not None else [])]:
@@ -85,8 +91,8 @@ def _statement(
     return f"SELECT * FROM (SELECT {', '.join(chosen)} FROM {place}){where}", kind
 
 
-def _bounded(sql: str, kind: str, columns: int, rows: int, salt: int) -> str:
-    """Of each unit the first rows by hash."""
+def bounded(sql: str, kind: str, columns: int, rows: int, salt: int, *, with_unit: bool = False) -> str:
+    """Of each unit the first rows by hash; `with_unit` keeps the column u."""
     names = [f"c{number}" for number in range(columns)]
     split = hashing.words_sql if kind == "BIGINT" else hashing.text_words_sql
     words = list(split("u", DUCKDB))
@@ -98,4 +104,5 @@ def _bounded(sql: str, kind: str, columns: int, rows: int, salt: int) -> str:
     layers = hashing.hashed_sql(layers, "hr", start, [f"w{place}" for place in range(len(words))], DUCKDB)
     order = ", ".join(["hr", *names])
     ranked = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY u ORDER BY {order}) AS rr FROM {DUCKDB.layer(layers)}"
-    return f"SELECT {', '.join(names)} FROM {DUCKDB.layer(ranked)} WHERE rr <= {rows}"
+    kept = ", ".join([*names, *(["u"] if with_unit else [])])
+    return f"SELECT {kept} FROM {DUCKDB.layer(ranked)} WHERE rr <= {rows}"

@@ -1,0 +1,110 @@
+"""The positions of tables that are linked by their unit: one row of it in the parent, at most so many in each child.
+
+Of each unit one row of the parent and the first `rows_per_unit` of each child are kept, by the keyed hashes of
+`discreet.data.engines.positions`; rows of units that are not in the parent are dropped.  So what is kept of a unit, and
+how many rows of each child, is a function of its own rows alone, and no row of another unit depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from discreet.data.domain import Domain
+from discreet.data.engines import sources
+from discreet.data.engines.duckdb import DuckDB
+from discreet.data.engines.positions import bounded, statement
+from discreet.data.engines.results import constant_faults, reached
+from discreet.errors import DomainError
+
+if TYPE_CHECKING:
+    import duckdb
+    import numpy as np
+    import numpy.typing as npt
+
+    Columns = list[npt.NDArray[np.int64]]
+
+
+def linked_positions(
+    frames: Mapping[str, object],
+    domains: Mapping[str, Domain],
+    *,
+    unit: str,
+    rows_per_unit: Mapping[str, int],
+    salts: Mapping[str, int] | None = None,
+) -> dict[str, Columns]:
+    """One list of columns for each table; the first table is the parent, `rows_per_unit` names the children.
+
+    The parent has its own columns, then for each child how many rows of it the unit has.  A child has its own
+    columns, then all those of the parent.
+
+    >>> import pandas as pd
+    >>> from discreet.data.columns import Boolean, Integer
+    >>> people = pd.DataFrame({"who": [7, 8], "age": [3, 5]})
+    >>> visits = pd.DataFrame({"who": [8, 8, 8, 9], "icu": [True, True, True, False]})
+    >>> domains = {"people": Domain({"age": Integer(0, 9)}), "visits": Domain({"icu": Boolean()})}
+    >>> found = linked_positions({"people": people, "visits": visits}, domains, unit="who", rows_per_unit={"visits": 2})
+    >>> sorted(zip(*(column.tolist() for column in found["people"]))), [c.tolist() for c in found["visits"]]
+    ([(3, 0), (5, 2)], [[1, 1], [5, 5], [2, 2]])
+    """
+    import numpy as np
+
+    made: dict[str, Columns] = {}
+    with DuckDB()._open() as connection:
+        selects = reached(lambda: _selects(connection, frames, domains, unit), "the source cannot be opened")
+        for name, (sql, wide) in _joined(selects, domains, rows_per_unit, salts or {}).items():
+            found = constant_faults(lambda sql=sql: connection.execute(sql).fetchnumpy())
+            made[name] = [np.asarray(found[f"c{place}"]).astype(np.int64) for place in range(wide)]
+    return made
+
+
+def ready(frames: Mapping[str, object], domains: Mapping[str, Domain], *, unit: str) -> None:
+    """Refuse sources, columns or units that are not there or differ in kind; only the schemas are read."""
+    with DuckDB()._open() as connection:
+        reached(lambda: _selects(connection, frames, domains, unit), "the source cannot be opened")
+
+
+def _selects(
+    connection: duckdb.DuckDBPyConnection, frames: Mapping[str, object], domains: Mapping[str, Domain], unit: str
+) -> dict[str, tuple[str, str]]:
+    """For each table its rows with their units, and of which kind these are: the same for all."""
+    places = sources.attach(connection, [frames[name] for name in domains])
+    made = {}
+    for place, (name, domain) in zip(places, domains.items(), strict=True):
+        sql, kind = statement(connection, place, domain, unit)
+        assert kind is not None
+        made[name] = (sql, kind)
+    if len({kind for _, kind in made.values()}) > 1:
+        raise DomainError(f"the unit {unit!r} is a number in one of the tables {', '.join(made)} and text in another")
+    return made
+
+
+def _joined(
+    selects: Mapping[str, tuple[str, str]],
+    domains: Mapping[str, Domain],
+    rows_per_unit: Mapping[str, int],
+    salts: Mapping[str, int],
+) -> dict[str, tuple[str, int]]:
+    """The statement of each table and how many columns it has."""
+
+    def kept(name: str, rows: int) -> str:
+        sql, kind = selects[name]
+        return bounded(sql, kind, len(domains[name]), rows, salts.get(name, 0), with_unit=True)
+
+    parent = next(iter(domains))
+    columns = len(domains[parent])
+    people = ", ".join(f"p.c{place}" for place in range(columns))
+    joins, numbers = [], []
+    for place, (name, rows) in enumerate(rows_per_unit.items()):
+        joins.append(f"LEFT JOIN (SELECT u, COUNT(*) AS n FROM ({kept(name, rows)}) GROUP BY u) AS t{place} USING (u)")
+        numbers.append(f"COALESCE(t{place}.n, 0) AS c{columns + place}")
+    whole = f"SELECT u, {', '.join([people, *numbers])} FROM ({kept(parent, 1)}) AS p {' '.join(joins)}"
+    wide = columns + len(numbers)
+    made = {parent: (whole, wide)}
+    for name, rows in rows_per_unit.items():
+        own = len(domains[name])
+        shown = [f"k.c{place} AS c{place}" for place in range(own)]
+        shown += [f"w.c{place} AS c{own + place}" for place in range(wide)]
+        sql = f"SELECT {', '.join(shown)} FROM ({kept(name, rows)}) AS k JOIN ({whole}) AS w USING (u)"
+        made[name] = (sql, own + wide)
+    return made
