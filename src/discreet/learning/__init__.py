@@ -9,6 +9,17 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from discreet.learning.amplified_learner import Amplified as Amplified
+    from discreet.learning.bit_rows import BitRows as BitRows
+    from discreet.learning.boolean_classes import Conjunctions as Conjunctions
+    from discreet.learning.boolean_classes import Parities as Parities
+    from discreet.learning.boosted_learner import BoostedLearner as BoostedLearner
+    from discreet.learning.exponential_learner import ExponentialLearner as ExponentialLearner
+    from discreet.learning.hypotheses import HypothesisClass as HypothesisClass
+    from discreet.learning.hypotheses import Thresholds as Thresholds
+    from discreet.learning.panel import best_of_panel as best_of_panel
+    from discreet.learning.parity_learner import ParityLearner as ParityLearner
+    from discreet.learning.sampled_learner import Sampled as Sampled
     from discreet.learning.statistical_conjunctions import LearnedConjunction as LearnedConjunction
     from discreet.learning.statistical_conjunctions import learn_conjunction as learn_conjunction
     from discreet.learning.statistical_descent import LearnedLinear as LearnedLinear
@@ -26,16 +37,29 @@ if TYPE_CHECKING:
     from discreet.learning.statistical_tree import learn_stump as learn_stump
     from discreet.learning.statistical_tree import learn_tree as learn_tree
     from discreet.learning.statistical_tree import tree_queries as tree_queries
+    from discreet.learning.threshold_learner import ThresholdLearner as ThresholdLearner
 
 _NAMES = {
     "AggregateSource": "statistical_source",
+    "Amplified": "amplified_learner",
+    "BitRows": "bit_rows",
+    "BoostedLearner": "boosted_learner",
+    "Conjunctions": "boolean_classes",
+    "ExponentialLearner": "exponential_learner",
+    "HypothesisClass": "hypotheses",
     "LearnedConjunction": "statistical_conjunctions",
     "LearnedHalfspace": "statistical_halfspace",
     "LearnedLinear": "statistical_descent",
     "LearnedMeans": "statistical_means",
     "LearnedTree": "statistical_tree",
+    "Parities": "boolean_classes",
+    "ParityLearner": "parity_learner",
+    "Sampled": "sampled_learner",
     "StatisticalNoise": "statistical_noise",
     "StatisticalQueryOracle": "statistical_oracle",
+    "ThresholdLearner": "threshold_learner",
+    "Thresholds": "hypotheses",
+    "best_of_panel": "panel",
     "descent_excess": "statistical_descent",
     "halfspace_rounds": "statistical_halfspace",
     "learn_conjunction": "statistical_conjunctions",

@@ -1,0 +1,41 @@
+"""What a delta buys the exponential mechanism: the largest rate that is still (epsilon, delta)-DP, exactly.
+
+Theorem (after Dong, Durfee, Rogers 2020).  Let all log-ratios of two laws lie in one interval of length range, which
+holds 0.  Then for every epsilon <= range they are (epsilon, delta)-close for
+
+    delta = (1 - e^(-(range - epsilon) / 2))^2 / (1 - e^-range),
+
+and some pair of laws attains it.  The exponential mechanism at rate range (monotone) or range / 2 is such a pair.
+So delta > 0 buys range - epsilon = -2 ln(1 - sqrt(delta (1 - e^-range))): about 2 sqrt(delta).
+Proof: docs/theory/pac_learning.md.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from discreet.errors import require
+from discreet.privacy.enclosure import exp_up, log_up, root_bounds
+from discreet.privacy.number import Number, down, exact
+
+STEPS = 3  # each step uses the range found before, which is a little too small and therefore safe
+
+
+def bounded_range(epsilon: Number, delta: Number) -> Fraction:
+    """The range of log-ratios that (epsilon, delta) allows, rounded down; epsilon itself where delta is 0.
+
+    >>> bounded_range(1, 0)
+    Fraction(1, 1)
+    >>> round(float(bounded_range(1.0, 1e-6)), 6), round(float(bounded_range(1.0, 0.01)), 6)
+    (1.001591, 1.173523)
+    """
+    least, small = exact(epsilon), exact(delta)
+    require(least > 0, "epsilon > 0", epsilon=epsilon)
+    require(0 <= small < 1, "0 <= delta < 1", delta=delta)
+    found = least
+    if small == 0:
+        return found
+    for _ in range(STEPS):
+        root = root_bounds(small * (1 - exp_up(-found)))[0]
+        found = max(least, exact(down(least - 2 * log_up(1 - root))))
+    return found
