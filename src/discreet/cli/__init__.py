@@ -9,11 +9,13 @@ import sys
 
 import typer
 
-from discreet.cli import begin, ledger, questions
+from discreet.cli import begin, ledger, models, questions
 from discreet.errors import BudgetExhausted, DiscreetError
 
 app = typer.Typer(help="Private answers with error bars, paid for first.", no_args_is_help=True)
 for command in (questions.explain, questions.release, questions.synthesize, questions.ask):
+    app.command()(command)
+for command in (models.fit, models.predict):
     app.command()(command)
 for command in (begin.init, begin.demo, begin.bench):
     app.command()(command)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from discreet.composition.price import Item, Price, price
 from discreet.curator.answer import Answer, from_bytes
+from discreet.curator.batches import Batches
 from discreet.curator.plan import Plan, added_or_removed, plan
 from discreet.curator.question import key_of, passes_of, read
 from discreet.curator.release import release
@@ -29,22 +30,15 @@ from discreet.queries.workload import Workload
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from discreet.curator.batch import Batch, Choice
+    from discreet.curator.batch import Batch
     from discreet.curator.clipping import ClippingBounds
     from discreet.curator.estimate import Noisy
     from discreet.curator.explain import Explanation
-    from discreet.curator.reading import Reading
     from discreet.curator.release import Groups
-    from discreet.curator.session import Session
     from discreet.data.aggregation import Aggregation
-    from discreet.data.domain import Domain
-    from discreet.queries.marginals import Marginals
-    from discreet.release.release import Release
-    from discreet.synthesis.synthesizer import Method
-    from discreet.synthesis.synthetic import Synthetic
 
 
-class Curator:
+class Curator(Batches):
     """Holds private tables and answers questions about them, as long as the budget lasts.
 
     `budget` is the cap of every privacy unit: tables whose unit column has the same name share it.
@@ -129,110 +123,6 @@ class Curator:
         found = explain(query, query.source.table(), epsilon=epsilon, budget=budget, error=error, beta=beta, **bounds)
         passes_of(found.plan)  # what could not be asked is not explained either
         return found
-
-    def release(
-        self,
-        workload: Workload,
-        *,
-        table: str,
-        epsilon: Number | None = None,
-        budget: Guarantee | None = None,
-        mechanism: Choice = "auto",
-        n: int | None = None,
-        analyst: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
-        """Answer a whole workload at once: plan, spend, read, draw, in that order, as `ask` does.
-
-        `mechanism` is "auto" (the planner's choice), the name of a registered mechanism, a class such as `MWEM`, or a
-        function of `(workload, budget=, n=)` that builds one.  It is called on private data: pass only code you
-        trust.  `n` is a public guess of the number of rows, used by forecasts alone.
-        """
-        from discreet.curator.release_run import run
-
-        return run(
-            self,
-            workload,
-            table=table,
-            price={"epsilon": epsilon, "budget": budget},
-            mechanism=mechanism,
-            n=n,
-            analyst=analyst,
-            fresh=fresh,
-        )
-
-    def session(
-        self,
-        *,
-        table: str,
-        columns: Sequence[str] | None = None,
-        budget: Guarantee,
-        queries: int,
-        beta: float = 0.05,
-        analyst: str | None = None,
-    ) -> Session:
-        """Open a session of private multiplicative weights; its whole price is due now, and never refunded."""
-        from discreet.curator.release_run import open_session
-
-        return open_session(
-            self, table=table, columns=columns, budget=budget, queries=queries, beta=beta, analyst=analyst
-        )
-
-    def synthesize(
-        self,
-        *,
-        table: str,
-        epsilon: Number | None = None,
-        budget: Guarantee | None = None,
-        columns: Sequence[str] | None = None,
-        workload: Workload | None = None,
-        method: Method = "adaptive",
-        rows: int | None = None,
-        analyst: str | None = None,
-        fresh: bool = False,
-        **settings: object,
-    ) -> Synthetic:
-        """Fit a model of a table to draw rows from: settle, spend, read, fit, in that order, as `release` does.
-
-        The promise is for one unit added or removed, with all its rows.  `rows` is how many `sample()` draws where it
-        is not told; drawing is free.  `settings` are those of a `Synthesizer`: rounds, cells, time_limit, bins, most
-        and zeros.
-        """
-        from discreet.curator.synthesis_run import synthesize
-
-        return synthesize(
-            self,
-            table=table,
-            columns=columns,
-            workload=workload,
-            epsilon=epsilon,
-            budget=budget,
-            method=method,
-            rows=rows,
-            analyst=analyst,
-            fresh=fresh,
-            settings=settings,
-        )
-
-    def marginals(self, table: str, k: int, *, columns: Sequence[str] | None = None) -> Marginals:
-        """All k-way marginal tables of a table's columns with declared values, or of the named ones."""
-        from discreet.curator.reading import columns_of
-        from discreet.queries.marginals import marginals
-
-        if table not in self.tables:
-            raise DomainError(missing(table, list(self.tables), what="table"))
-        return marginals(columns_of(self.tables[table], columns), k)
-
-    def _reading(
-        self, domain: Domain, name: str, *, whole: bool = False, sets: tuple[tuple[str, ...], ...] = ()
-    ) -> Reading:
-        """Some columns of a table, on its engine."""
-        from discreet.curator.reading import Reading
-
-        if name not in self.tables:
-            raise DomainError(missing(name, list(self.tables), what="table"))
-        table = self.tables[name]
-        return Reading(table, domain, table.engine or self._engine or engine_for(table.source), whole, sets)
 
     def ask(
         self,

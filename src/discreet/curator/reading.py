@@ -110,6 +110,18 @@ class Reading:
         return release(Records(self.domain, positions.positions(table.source, self.domain, **bound)))
 
 
+def rows_of(data: Histogram | Records | TablesOfCounts) -> Records:
+    """Rows, where an engine counted the cells."""
+    import numpy as np
+
+    if isinstance(data, Records):
+        return data
+    assert isinstance(data, Histogram)
+    cells = np.asarray(data.counts, dtype=np.int64)
+    flat = np.repeat(np.arange(cells.size), cells.reshape(-1))
+    return Records(data.domain, list(np.unravel_index(flat, cells.shape)))
+
+
 def sets_of(workload: Workload) -> tuple[tuple[str, ...], ...]:
     """The sets of columns of a workload of marginals; none for others."""
     return workload.sets if isinstance(workload, Marginals) else ()

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from discreet.data.columns import Boolean, Categorical, Column, Integer, Real
 from discreet.data.domain import Domain
 from discreet.data.records import Records, countable
-from discreet.errors import ParameterError, require
+from discreet.errors import DomainError, ParameterError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.reading import as_table, declared_classes, free_name, labels_of, name_of, places, without
 from discreet.privacy.event import Event
@@ -45,6 +45,7 @@ class PrivateEstimator(BaseEstimator):
     domain: Domain | None
     event_: Event
     supervised = True
+    approximate = False  # whether its proof is in (epsilon, delta), and nothing less is of use
 
     def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
         """Learn from encoded rows, at most `budget` for one row added or removed; set `event_` and the model.
@@ -97,6 +98,8 @@ class PrivateEstimator(BaseEstimator):
         self.domain_ = without(rows.domain, target)
         self.target_ = None if target is None else (declared or rows.domain[target])
         if self.target_ is not None:
+            if self.target_.nullable:
+                raise DomainError("a target cannot be nullable: declare it otherwise, and rows with a NULL are dropped")
             self._prepare(self.target_)
         self.n_features_in_ = len(self.domain_)
         self.feature_names_in_ = _names(self.domain_)

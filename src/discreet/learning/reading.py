@@ -95,8 +95,6 @@ def labels_of(column: Column) -> list[Any]:
     """
     low, high = column.codes
     require(2 <= high - low + 1 <= CLASSES, f"a target of 2 to {CLASSES} classes", classes=high - low + 1)
-    if column.nullable:
-        raise DomainError("a target cannot be nullable: declare it otherwise, and rows with a NULL are dropped")
     return [column.decode(code) for code in range(low, high + 1)]
 
 

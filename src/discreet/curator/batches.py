@@ -1,0 +1,176 @@
+"""What a curator does besides answering questions: workloads, sessions, synthetic data, models.
+
+Each is one walk, in a module of its own: settle on public facts, spend, read, draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from discreet.data.domain import missing
+from discreet.data.engines.choose import engine_for
+from discreet.errors import DomainError
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.number import Number
+from discreet.queries.workload import Workload
+
+if TYPE_CHECKING:
+    from discreet.curator.batch import Choice
+    from discreet.curator.curator import Curator
+    from discreet.curator.reading import Reading
+    from discreet.curator.session import Session
+    from discreet.data.domain import Domain
+    from discreet.data.engines.base import Engine
+    from discreet.data.table import Table
+    from discreet.learning.estimator import PrivateEstimator
+    from discreet.queries.marginals import Marginals
+    from discreet.release.release import Release
+    from discreet.synthesis.linked_synthetic import LinkedSynthetic
+    from discreet.synthesis.synthesizer import Method
+    from discreet.synthesis.synthetic import Synthetic
+
+Model = TypeVar("Model", bound="PrivateEstimator")
+
+
+class Batches:
+    """The part of `Curator` that releases more than answers."""
+
+    tables: dict[str, Table]
+    _engine: Engine | None
+
+    @property
+    def _whole(self) -> Curator:
+        """Itself, as the walks know it."""
+        from discreet.curator.curator import Curator
+
+        assert isinstance(self, Curator)
+        return self
+
+    def release(
+        self,
+        workload: Workload,
+        *,
+        table: str,
+        epsilon: Number | None = None,
+        budget: Guarantee | None = None,
+        mechanism: Choice = "auto",
+        n: int | None = None,
+        analyst: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """Answer a whole workload at once: plan, spend, read, draw, in that order, as `ask` does.
+
+        `mechanism` is "auto" (the planner's choice), the name of a registered mechanism, a class such as `MWEM`, or a
+        function of `(workload, budget=, n=)` that builds one.  It is called on private data: pass only code you
+        trust.  `n` is a public guess of the number of rows, used by forecasts alone.
+        """
+        from discreet.curator.release_run import run
+
+        return run(
+            self._whole,
+            workload,
+            table=table,
+            price={"epsilon": epsilon, "budget": budget},
+            mechanism=mechanism,
+            n=n,
+            analyst=analyst,
+            fresh=fresh,
+        )
+
+    def session(
+        self,
+        *,
+        table: str,
+        columns: Sequence[str] | None = None,
+        budget: Guarantee,
+        queries: int,
+        beta: float = 0.05,
+        analyst: str | None = None,
+    ) -> Session:
+        """Open a session of private multiplicative weights; its whole price is due now, and never refunded."""
+        from discreet.curator.release_run import open_session
+
+        return open_session(
+            self._whole, table=table, columns=columns, budget=budget, queries=queries, beta=beta, analyst=analyst
+        )
+
+    def synthesize(
+        self,
+        *,
+        table: str,
+        epsilon: Number | None = None,
+        budget: Guarantee | None = None,
+        columns: Sequence[str] | None = None,
+        workload: Workload | None = None,
+        method: Method = "adaptive",
+        rows: int | None = None,
+        analyst: str | None = None,
+        fresh: bool = False,
+        **settings: object,
+    ) -> Synthetic:
+        """Fit a model of a table to draw rows from: settle, spend, read, fit, in that order, as `release` does.
+
+        The promise is for one unit added or removed, with all its rows.  `rows` is how many `sample()` draws where it
+        is not told; drawing is free.  `settings` are those of a `Synthesizer`: rounds, cells, time_limit, bins, most
+        and zeros.
+        """
+        from discreet.curator.synthesis_run import synthesize
+
+        asked = {"columns": columns, "workload": workload, "epsilon": epsilon, "budget": budget, "method": method}
+        return synthesize(self._whole, table=table, rows=rows, analyst=analyst, fresh=fresh, settings=settings, **asked)
+
+    def synthesize_linked(
+        self,
+        *,
+        tables: Sequence[str],
+        epsilon: Number | None = None,
+        budget: Guarantee | None = None,
+        **asked: object,
+    ) -> LinkedSynthetic:
+        """Fit models of tables with one unit, the first with one row of it: `discreet.curator.linked_run`."""
+        from discreet.curator.linked_run import synthesize_linked
+
+        return synthesize_linked(self._whole, tables, epsilon=epsilon, budget=budget, **asked)  # type: ignore[arg-type]
+
+    def fit(
+        self,
+        model: Model,
+        *,
+        table: str,
+        target: str | None = None,
+        columns: Sequence[str] | None = None,
+        epsilon: Number | None = None,
+        budget: Guarantee | None = None,
+        analyst: str | None = None,
+        fresh: bool = False,
+    ) -> Model:
+        """Fit a model of `discreet.learning` to a table: settle, spend, read, fit, in that order, as `release` does.
+
+        Returns a fitted copy; the promise is for one unit added or removed, with all its rows.  The model is called on
+        private data: pass only code you trust.
+        """
+        from discreet.curator.fit_run import fit
+
+        asked = {"columns": columns, "epsilon": epsilon, "budget": budget, "analyst": analyst, "fresh": fresh}
+        return fit(self._whole, model, table=table, target=target, **asked)
+
+    def marginals(self, table: str, k: int, *, columns: Sequence[str] | None = None) -> Marginals:
+        """All k-way marginal tables of a table's columns with declared values, or of the named ones."""
+        from discreet.curator.reading import columns_of
+        from discreet.queries.marginals import marginals
+
+        if table not in self.tables:
+            raise DomainError(missing(table, list(self.tables), what="table"))
+        return marginals(columns_of(self.tables[table], columns), k)
+
+    def _reading(
+        self, domain: Domain, name: str, *, whole: bool = False, sets: tuple[tuple[str, ...], ...] = ()
+    ) -> Reading:
+        """Some columns of a table, on its engine."""
+        from discreet.curator.reading import Reading
+
+        if name not in self.tables:
+            raise DomainError(missing(name, list(self.tables), what="table"))
+        table = self.tables[name]
+        return Reading(table, domain, table.engine or self._engine or engine_for(table.source), whole, sets)

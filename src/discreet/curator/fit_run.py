@@ -1,0 +1,196 @@
+"""The walk of a model: settle it on public facts, spend, read, fit; a failure after the spend is still paid for.
+
+Theorem.  Let at most k rows of every unit be read, chosen by that unit's rows alone.  An estimator that keeps
+epsilon / k, or rho / k^2, for one row added or removed then keeps epsilon, or rho, for one unit added or removed, and
+whatever is predicted with the fitted model costs nothing more.  Proof: docs/theory/estimators.md.
+
+An (epsilon, delta) budget is spent on the largest rho that implies it, because the ledger adds up rho; a model whose
+proof is in (epsilon, delta) itself, such as a neural network trained on random batches, is charged that.
+Before anything is charged the model is fitted to no rows at all, which refuses bad settings for free.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeVar
+
+from discreet.composition.price import Price, price
+from discreet.curator.plan import PLANNER, rho_of, spending_of
+from discreet.curator.reading import Reading, columns_of, rows_of
+from discreet.curator.release_run import guarded, private
+from discreet.data.domain import Domain, missing
+from discreet.data.records import Records
+from discreet.errors import DomainError, ParameterError, UnsupportedError
+from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+from discreet.privacy.neighbours import AddRemove
+from discreet.privacy.number import Number, exact
+from discreet.release.allowance import for_one_row
+
+if TYPE_CHECKING:
+    from discreet.curator.curator import Curator
+    from discreet.data.table import Table
+    from discreet.learning.estimator import PrivateEstimator
+
+Model = TypeVar("Model", bound="PrivateEstimator")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Order:
+    """Which model of which columns, from which table, at which price: public facts only."""
+
+    name: str
+    reading: Reading
+    target: str | None
+    model: PrivateEstimator
+    promise: Guarantee  # for one unit
+    row: Guarantee  # for one row
+    cost: Price
+
+    def key(self) -> str:
+        """What makes two of them the same."""
+        table = self.reading.table
+        settings = {name: repr(value) for name, value in sorted(self.model.get_params(deep=False).items())}
+        parts = [
+            "fit",
+            type(self.model).__qualname__,
+            settings,
+            [list(self.reading.domain), self.target],
+            [str(self.cost.epsilon), str(self.cost.rho), str(self.cost.delta)],
+            [self.name, table.unit, table.version, table.rows_per_unit],
+            PLANNER,
+        ]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def text(self) -> str:
+        """What was asked, of whom and how, for the ledger."""
+        table = self.reading.table
+        who = "row" if table.unit is None else f"{table.unit} with at most {table.rows_per_unit} rows"
+        of = f" OF {self.target}" if self.target is not None else ""
+        promise = f"{self.promise!r} for one {who} added or removed"
+        return f"FIT {type(self.model).__name__}{of} FROM {self.name}; {promise}; {', '.join(self.reading.domain)}"[
+            :5000
+        ]
+
+    def __str__(self) -> str:
+        table = self.reading.table
+        text = [self.text(), f"  price: {self.promise}", f"  one row may cost {self.row}"]
+        if table.unit is not None:
+            text.append(f"  removed before fitting: rows of one {table.unit} beyond {table.rows_per_unit}")
+        return "\n".join([*text, "  nothing was read, nothing was spent"])
+
+
+def fit(
+    curator: Curator,
+    model: Model,
+    *,
+    table: str,
+    target: str | None,
+    columns: Sequence[str] | None,
+    epsilon: Number | None,
+    budget: Guarantee | None,
+    analyst: str | None,
+    fresh: bool,
+) -> Model:
+    """One fitted model, or the same one again."""
+    from discreet.learning.stored import from_bytes, to_bytes
+
+    order = settle(curator, model, table=table, target=target, columns=columns, epsilon=epsilon, budget=budget)
+    key = order.key()
+    with curator.ledger.turn(key, analyst=analyst):
+        if fresh or curator.ledger.recall(key, analyst=analyst) is None:
+            _rehearse(order)
+            order.reading.ready()  # a missing file or column is free
+        receipt, stored = curator._charge(order.cost, [table], text=order.text(), key=key, analyst=analyst, fresh=fresh)
+        fitted = _copy(model)
+        if stored is not None:
+            from_bytes(stored, fitted)
+        else:
+            guarded(lambda: order.reading.through(lambda data: _fitted(order, fitted, rows_of(data), curator._rng)))
+            curator.ledger.store(receipt, to_bytes(fitted))
+    fitted.receipt = receipt  # type: ignore[attr-defined]
+    return fitted
+
+
+def settle(
+    curator: Curator,
+    model: PrivateEstimator,
+    *,
+    table: str,
+    target: str | None,
+    columns: Sequence[str] | None,
+    epsilon: Number | None,
+    budget: Guarantee | None,
+) -> Order:
+    """What a fit would cost, and of which columns it would be."""
+    from discreet.learning.estimator import PrivateEstimator
+
+    if not isinstance(model, PrivateEstimator):
+        raise ParameterError(f"need a model of discreet.learning, got {type(model).__name__}")
+    held = private(curator, table)
+    if model.supervised and target is None:
+        raise ParameterError("need target=..., the name of a column, for a supervised model")
+    if not model.supervised and target is not None:
+        raise ParameterError(f"need no target for {type(model).__name__}, got {target!r}")
+    reading = curator._reading(_columns(held, model, columns, target), table)
+    promise, row, cost = _lane(model, spending_of(epsilon, budget), held.rows_per_unit)
+    return Order(table, reading, target, model, promise, row, cost)
+
+
+def _columns(table: Table, model: PrivateEstimator, columns: Sequence[str] | None, target: str | None) -> Domain:
+    """The named columns, those of the model's domain, or all; and the target."""
+    named = list(model.domain) if columns is None and model.domain is not None else columns
+    domain = columns_of(table, named)
+    if model.domain is not None:
+        for name, declared in model.domain.items():
+            if name in domain and domain[name] != declared:
+                raise DomainError(f"the table declares column {name!r} otherwise than the model")
+    if target is None or target in domain:
+        return domain
+    if target not in table.domain:
+        raise DomainError(missing(target, list(table.domain), what="column"))
+    return columns_of(table, [*domain, target])
+
+
+def _lane(model: PrivateEstimator, spending: PureDP | ApproxDP | ZCDP, rows: int) -> tuple[Guarantee, Guarantee, Price]:
+    """The promise for one unit, for one row, and the price."""
+    if model.approximate:
+        if not isinstance(spending, ApproxDP) or exact(spending.delta) == 0:
+            raise UnsupportedError(f"{type(model).__name__} is paid in ApproxDP(epsilon, delta), got {spending!r}")
+        if rows > 1:
+            raise UnsupportedError(f"{type(model).__name__} is proven for units of one row, got rows_per_unit={rows}")
+        promise: Guarantee = spending.under(AddRemove)
+        return promise, promise, price(spending)
+    rho = rho_of(spending)
+    if rho is not None:
+        promise = ZCDP(rho, neighbours=AddRemove)
+        return promise, for_one_row(promise, rows), Price(None, rho, Fraction(0))
+    assert not isinstance(spending, ZCDP)
+    promise = PureDP(spending.epsilon, neighbours=AddRemove)
+    return promise, for_one_row(promise, rows), price(promise)
+
+
+def _rehearse(order: Order) -> None:
+    """Fit a copy to no rows: what the declaration and the settings do not allow is refused before it is paid for."""
+    import numpy as np
+
+    empty = Records(order.reading.domain, [np.zeros(0, dtype=np.int64) for _ in order.reading.domain])
+    _fitted(order, _copy(order.model), empty, None)
+
+
+def _copy(model: Model) -> Model:
+    """One with the same parameters, not fitted."""
+    from sklearn.base import clone
+
+    return clone(model)  # type: ignore[return-value]
+
+
+def _fitted(order: Order, model: PrivateEstimator, rows: Records, rng: object) -> PrivateEstimator:
+    """The model, with the promise it keeps for one unit."""
+    declared = None if order.target is None else order.reading.domain[order.target]
+    model.fit_rows(rows, target=order.target, declared=declared, budget=order.row, rng=rng)  # type: ignore[arg-type]
+    model.guarantee_ = order.promise
+    return model
