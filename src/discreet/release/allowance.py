@@ -84,7 +84,7 @@ class Allowance:
         if isinstance(self.budget, ZCDP):
             return exact(root_up(square / (2 * share)))
         sigma = exact(root_up(square / share))
-        while square * unit_mu(sigma**2, TAIL + math.sqrt(square)) ** 2 > share:
+        while square * unit_mu(sigma**2, TAIL + math.sqrt(square) / float(sigma)) ** 2 > share:
             sigma = exact(float(sigma) * (1 + 1e-6))
         return sigma
 
