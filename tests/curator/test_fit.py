@@ -30,6 +30,9 @@ DOMAIN = Domain(
 )
 
 
+CAP = ApproxDP(100.0, 1e-6)
+
+
 class Counted(PrivateClassifier):
     """The most frequent class of every ward, by noisy counts: enough of a model to walk with."""
 
@@ -64,7 +67,7 @@ def frame(n=400, seed=0):
     )
 
 
-def curator(tmp_path, *, budget=ApproxDP(100.0, 1e-6), rows_per_unit=2, rows=None):
+def curator(tmp_path, *, budget=CAP, rows_per_unit=2, rows=None):
     table = Table(frame() if rows is None else rows, domain=DOMAIN, unit="patient", rows_per_unit=rows_per_unit)
     return Curator({"visits": table}, budget=budget, ledger=tmp_path / "ledger.db")
 
