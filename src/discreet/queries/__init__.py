@@ -50,6 +50,12 @@ from discreet.queries.products import parities as parities
 from discreet.queries.query import Aggregate as Aggregate
 from discreet.queries.query import Query as Query
 from discreet.queries.sql import parse as parse
+from discreet.queries.statistical import RowFunction as RowFunction
+from discreet.queries.statistical import StatisticalOracle as StatisticalOracle
+from discreet.queries.statistical import Tolerance as Tolerance
+from discreet.queries.statistical_pieces import Affine as Affine
+from discreet.queries.statistical_pieces import Piece as Piece
+from discreet.queries.statistical_pieces import Written as Written
 from discreet.queries.stored import from_dict as from_dict
 from discreet.queries.workload import Workload as Workload
 from discreet.queries.written import Dense as Dense

@@ -1,0 +1,312 @@
+"""How many rows: sample sizes of learning problems, with privacy and without, from above and below, in one table.
+
+    samples("thresholds", d=10, alpha=0.1, beta=0.05, epsilon=1.0)
+
+Every number says whether it is proven or only a shape.  Relation Replace, n public.  Problems: "thresholds" and
+"intervals" on 2^d ordered points, "parities" and monotone "conjunctions" of d bits, "finite" classes of a given
+size, and "statistical": m queries in [-1, 1] to tolerance tau.  The formulas are in `sample_formulas`; theory and
+proofs: docs/theory/sample_complexity.md.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from discreet.bounds import sample_formulas as formulas
+from discreet.bounds.sample_formulas import FiniteClass, Question
+from discreet.errors import ParameterError, UnsupportedError, require
+from discreet.privacy.number import Number, exact
+
+if TYPE_CHECKING:
+    import altair as alt
+
+Problem = Literal["thresholds", "intervals", "parities", "conjunctions", "finite", "statistical"]
+PROBLEMS = ("thresholds", "intervals", "parities", "conjunctions", "finite", "statistical")
+POINTS = 25  # of a curve
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SampleSize:
+    """One row: how many rows of data, by which formula, and whether that is proven or a shape with constant 1."""
+
+    name: str
+    n: int
+    claim: str
+    kind: Literal["proven", "shape"]
+    side: Literal["enough", "needed"]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleTable:
+    """Sample sizes under a title; N is the number of hypotheses, K counts rows in which two datasets of T differ.
+
+    `str` is a table in Markdown, `table[name]` one row, `csv()` a file, `plot()` curves.
+    """
+
+    title: str
+    rows: tuple[SampleSize, ...]
+    again: Callable[[str, float], tuple[float, SampleTable]] = field(repr=False, compare=False)
+
+    def __getitem__(self, name: str) -> SampleSize:
+        found = {row.name: row for row in self.rows}
+        if name not in found:
+            raise ParameterError(f"no row {name!r}; there are {', '.join(map(repr, found))}")
+        return found[name]
+
+    def __iter__(self) -> Iterator[SampleSize]:
+        return iter(self.rows)
+
+    def __str__(self) -> str:
+        head = [self.title, "", "| rows of data | n | | formula | kind | note |", "|---|---|---|---|---|---|"]
+        lines = [f"| {r.name} | {r.n:,} | {r.side} | {r.claim} | {r.kind} | {r.note} |" for r in self.rows]
+        return "\n".join(head + lines)
+
+    def csv(self) -> str:
+        """The rows, one a line, under a header."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["name", "n", "side", "kind", "claim", "note"])
+        writer.writerows([r.name, r.n, r.side, r.kind, r.claim, r.note] for r in self.rows)
+        return out.getvalue()
+
+    def curves(self) -> list[dict[str, str | float]]:
+        """n of every row against the error and against epsilon, from a twentieth up to it, and beyond for epsilon."""
+        found: list[dict[str, str | float]] = []
+        for against, low, high in (("error", 0.05, 1.0), ("epsilon", 0.05, 20.0)):
+            for i in range(POINTS):
+                factor = low * (high / low) ** (i / (POINTS - 1))
+                value, table = self.again(against, factor)
+                found += [
+                    {"against": against, "value": value, "n": row.n, "name": row.name, "side": row.side}
+                    for row in table.rows
+                    if row.n >= 1
+                ]
+        return found
+
+    def plot(self) -> alt.FacetChart:
+        """n against the error and against epsilon, on logarithmic axes; what is needed is dashed."""
+        try:
+            import altair as alt
+        except ImportError:
+            raise UnsupportedError("pictures need the extra 'plot': pip install 'discreet[plot]'") from None
+        log = alt.Scale(type="log")
+        return (
+            alt.Chart(alt.Data(values=self.curves()))
+            .mark_line()
+            .encode(
+                x=alt.X("value:Q", scale=log, title=None),
+                y=alt.Y("n:Q", scale=log, title="rows of data"),
+                color=alt.Color("name:N", title=None),
+                strokeDash=alt.StrokeDash("side:N", title=None),
+            )
+            .properties(width=320, height=320)
+            .facet(column=alt.Column("against:N", title=self.title))
+            .resolve_scale(x="independent")
+        )
+
+
+def samples(
+    problem: Problem,
+    *,
+    epsilon: Number,
+    alpha: float | None = None,
+    beta: float = 0.05,
+    delta: Number = 0,
+    d: int | None = None,
+    size: int | None = None,
+    m: int | None = None,
+    tau: float | None = None,
+) -> SampleTable:
+    """How many rows a problem needs, and how many are enough, to err at most alpha with probability 1 - beta.
+
+    >>> table = samples("thresholds", d=10, alpha=0.1, beta=0.05, epsilon=1.0)
+    >>> table["private, realizable"].n, table["private, agnostic"].n
+    (850, 5957)
+    >>> samples("parities", d=20, alpha=0.1, beta=0.05, epsilon=1.0)["parity learner, one block"].n
+    365
+    >>> samples("statistical", m=100, tau=0.1, beta=0.05, epsilon=1.0)["local"].n
+    776770
+    """
+    require(problem in PROBLEMS, f"a problem among {', '.join(PROBLEMS)}", problem=problem)
+    for name, value in (("d", d), ("size", size), ("m", m)):
+        whole = value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1)
+        require(whole, f"an integer {name} >= 1", **{name: value})
+    error = tau if problem == "statistical" else alpha
+    what = "tau" if problem == "statistical" else "alpha"
+    require(error is not None and 0 < error < 1, f"0 < {what} < 1", **{what: error})
+    require(0 < beta < 1, "0 < beta < 1", beta=beta)
+    require(exact(epsilon) > 0, "epsilon > 0", epsilon=epsilon)
+    require(0 <= exact(delta) < 1, "0 <= delta < 1", delta=delta)
+    assert error is not None
+    asked = Question(float(error), float(beta), float(exact(epsilon)), float(exact(delta)))
+    return _table(_rows_of(problem, d=d, size=size, m=m), _title(problem, d=d, size=size, m=m), asked, what)
+
+
+Rows = Callable[[Question], list[SampleSize]]
+
+
+def _table(rows: Rows, title: str, asked: Question, what: str) -> SampleTable:
+    def again(against: str, factor: float) -> tuple[float, SampleTable]:
+        if against == "error":
+            other = replace(asked, error=asked.error * factor)
+            return other.error, _table(rows, title, other, what)
+        other = replace(asked, epsilon=asked.epsilon * factor)
+        return other.epsilon, _table(rows, title, other, what)
+
+    privacy = f"epsilon {asked.epsilon:g}" + (f", delta {asked.delta:g}" if asked.delta else "")
+    shown = f"{title}: {what} {asked.error:g}, beta {asked.beta:g}, {privacy}"
+    return SampleTable(shown, tuple(rows(asked)), again)
+
+
+def _title(problem: Problem, *, d: int | None, size: int | None, m: int | None) -> str:
+    match problem:
+        case "thresholds" | "intervals":
+            return f"{problem} on 2^{d} points"
+        case "parities" | "conjunctions":
+            return f"{problem} of {d} bits"
+        case "finite":
+            return f"a class of {size} hypotheses"
+        case _:
+            return f"{m} statistical queries"
+
+
+def _rows_of(problem: Problem, *, d: int | None, size: int | None, m: int | None) -> Rows:
+    if problem == "statistical":
+        require(m is not None, "m, the number of queries", m=m)
+        assert m is not None
+        return lambda asked: _statistical(m, asked)
+    if problem == "finite":
+        require(size is not None, "size, the number of hypotheses", size=size)
+        assert size is not None
+        return lambda asked: _learning(FiniteClass.of_size(size), asked)
+    require(d is not None and d <= 1000, "d from 1 to 1000", d=d)
+    assert d is not None
+    return lambda asked: _learning(FiniteClass.named(problem, d), asked) + _special(problem, d, asked)
+
+
+def _enough(name: str, n: int, claim: str, note: str = "") -> SampleSize:
+    return SampleSize(name=name, n=n, claim=claim, kind="proven", side="enough", note=note)
+
+
+def _needed(name: str, n: int, claim: str, note: str = "") -> SampleSize:
+    return SampleSize(name=name, n=n, claim=claim, kind="proven", side="needed", note=note)
+
+
+def _learning(known: FiniteClass, q: Question) -> list[SampleSize]:
+    """What holds for every finite class."""
+    log, vc = known.log_size, known.vc
+    rows = [
+        _enough("not private, realizable", formulas.consistent(log, q), "ln(N/beta) / -ln(1 - alpha)"),
+        _enough("not private, agnostic", formulas.empirical(log, q), "2 ln(N/beta) / -ln(1 - alpha^2)", "least error"),
+        _enough("not private, uniform convergence", formulas.uniform(log, q), "ln(2 N/beta) / (2 alpha^2)"),
+        _enough(
+            "not private, realizable, by VC dimension",
+            formulas.blumer(vc, q),
+            "max{4 log2(2/beta), 8 VC log2(13/alpha)} / alpha",
+            f"VC {vc}; Blumer and others 1989",
+        ),
+        SampleSize(
+            name="not private, agnostic, by VC dimension",
+            n=formulas.vc_shape(vc, q),
+            claim="(VC + ln(1/beta)) / alpha^2",
+            kind="shape",
+            side="enough",
+        ),
+        _needed(
+            "not private, lower bound", formulas.two_concepts(q), "ln(1/(2 beta)) / -ln(1 - alpha)", "two concepts"
+        ),
+        _enough(
+            "private, realizable",
+            formulas.generic_realizable(log, q),
+            "max{8/alpha, 4/(epsilon alpha)} ln(2 N/beta)",
+            "exponential mechanism, the notes",
+        ),
+        _enough(
+            "private, realizable, by moments",
+            formulas.moments_realizable(log, q),
+            "ln(N/beta) / -ln(1 - alpha (1 - e^(-epsilon/2)))",
+            "exponential mechanism",
+        ),
+        _enough(
+            "private, agnostic",
+            formulas.generic_agnostic(log, q),
+            "6 max{1/(epsilon alpha), 1/alpha^2} ln(N/beta)",
+            "exponential mechanism; Kasiviswanathan and others 2008",
+        ),
+        _enough(
+            "private, agnostic, by moments",
+            formulas.moments_agnostic(log, q),
+            "ln(N/beta) / -ln(cosh t - alpha sinh t), t = min{epsilon/2, atanh alpha}",
+            "exponential mechanism",
+        ),
+    ]
+    if known.packing is not None:
+        found = formulas.packing_rows(known, q)
+        if found is not None:
+            claim = "(T - 1) E[e^(-epsilon K); K above its beta quantile] <= beta"
+            rows.append(_needed("private, lower bound", found, claim, f"every pure {known.learners}"))
+    return rows
+
+
+def _special(problem: Problem, d: int, q: Question) -> list[SampleSize]:
+    """What is known of one class."""
+    if problem == "thresholds":
+        found = formulas.notes_packing(d, q)
+        claim = "(ln(2^d - 1) - ln(1/(1/2 - beta))) / (8 epsilon alpha)"
+        return [] if found is None else [_needed("private, lower bound, the notes", found, claim, "proper learners")]
+    if problem == "parities":
+        block, (times, total) = formulas.parity_block(d, q, q.beta), formulas.parity_amplified(d, q)
+        note = f"{times} blocks; the first that answers"
+        return [
+            _enough(
+                "parity learner, one block", block, "(d ln 2 + ln(1/beta)) / (alpha tanh(epsilon/2))", "answers half"
+            ),
+            _enough("parity learner, amplified", total, "t blocks with 2^-t + b <= beta", note),
+            SampleSize(
+                name="local, lower bound",
+                n=formulas.parity_local(d, q),
+                claim="(beta^2 2^d e^(-3 epsilon))^(1/3)",
+                kind="shape",
+                side="needed",
+                note="parities are hard for statistical queries",
+            ),
+        ]
+    if problem == "conjunctions":  # counts have half the width of queries in [-1, 1]
+        inner = _statistical(d, replace(q, error=min(0.999, q.error / d)))
+        return [replace(row, name=f"statistical queries, {row.name}") for row in inner if row.side == "enough"]
+    return []
+
+
+def _statistical(m: int, q: Question) -> list[SampleSize]:
+    rows = [
+        _enough("not private", formulas.sampling(m, q), "2 ln(2m/beta) / tau^2", "queries fixed in advance"),
+        _enough(
+            "central, shared sample",
+            formulas.shared_laplace(m, q),
+            "2m/(epsilon n) ln(2m/beta) + sqrt(2 ln(4m/beta)/n) <= tau",
+            "Laplace noise; queries fixed in advance",
+        ),
+        _enough(
+            "central, split sample",
+            formulas.split(m, q),
+            "m max{4/(epsilon tau) ln(2m/beta), 8/tau^2 ln(4m/beta)}",
+            "queries may be adaptive",
+        ),
+        _enough(
+            "local",
+            formulas.local(m, q),
+            "2m/(tanh(epsilon/2) tau)^2 ln(2m/beta)",
+            "one bit a user; queries may be adaptive",
+        ),
+    ]
+    if q.delta:
+        claim = "2 sqrt(m) sigma1 z(1 - beta/(4m)) / n + sqrt(2 ln(4m/beta)/n) <= tau"
+        rows.insert(
+            2, _enough("central, shared sample, Gaussian", formulas.shared_gaussian(m, q), claim, "continuous noise")
+        )
+    return rows
