@@ -17,8 +17,12 @@ if TYPE_CHECKING:
     from discreet.learning.exponential_learner import ExponentialLearner as ExponentialLearner
     from discreet.learning.hypotheses import HypothesisClass as HypothesisClass
     from discreet.learning.hypotheses import Thresholds as Thresholds
+    from discreet.learning.neural_network import Epoch as Epoch
+    from discreet.learning.neural_network import NeuralNetwork as NeuralNetwork
+    from discreet.learning.neural_network import NeuralNetworkRegressor as NeuralNetworkRegressor
     from discreet.learning.panel import best_of_panel as best_of_panel
     from discreet.learning.parity_learner import ParityLearner as ParityLearner
+    from discreet.learning.private_gradients import PrivateGradients as PrivateGradients
     from discreet.learning.sampled_learner import Sampled as Sampled
     from discreet.learning.statistical_conjunctions import LearnedConjunction as LearnedConjunction
     from discreet.learning.statistical_conjunctions import learn_conjunction as learn_conjunction
@@ -45,6 +49,7 @@ _NAMES = {
     "BitRows": "bit_rows",
     "BoostedLearner": "boosted_learner",
     "Conjunctions": "boolean_classes",
+    "Epoch": "neural_network",
     "ExponentialLearner": "exponential_learner",
     "HypothesisClass": "hypotheses",
     "LearnedConjunction": "statistical_conjunctions",
@@ -52,8 +57,11 @@ _NAMES = {
     "LearnedLinear": "statistical_descent",
     "LearnedMeans": "statistical_means",
     "LearnedTree": "statistical_tree",
+    "NeuralNetwork": "neural_network",
+    "NeuralNetworkRegressor": "neural_network",
     "Parities": "boolean_classes",
     "ParityLearner": "parity_learner",
+    "PrivateGradients": "private_gradients",
     "Sampled": "sampled_learner",
     "StatisticalNoise": "statistical_noise",
     "StatisticalQueryOracle": "statistical_oracle",
