@@ -50,7 +50,7 @@ class BlockSums:
     torch.int64
     """
 
-    def __init__(self, network: Gradients, inputs: Tensor, targets: Tensor, *, places: Places) -> None:
+    def __init__(self, network: Gradients, inputs: Tensor, targets: Tensor, *, places: Places, bits: int = 24) -> None:
         import torch
 
         self._network, self._inputs, self._targets = network, inputs, targets
@@ -59,6 +59,7 @@ class BlockSums:
         self._rows = torch.zeros(network.table, *inputs.shape[1:], device=inputs.device)
         self._labels = torch.zeros(network.table, dtype=targets.dtype, device=inputs.device)
         self._total = torch.zeros(len(network.weights), dtype=torch.int64, device=inputs.device)
+        self._into = torch.empty_like(self._total, dtype=torch.float64 if bits == 53 else torch.float32)
 
     def __call__(self, taken: Places) -> Tensor:
         """The sum over the rows that were taken, table by table; the next one is written over it."""
@@ -69,7 +70,7 @@ class BlockSums:
         for chosen in taken_rows.split(len(self._places)):
             if len(chosen):
                 last = int(self._places[len(chosen) - 1]) + 1
-                for block in self._network.sums(self._table(chosen), last):
+                for block in self._network.sums(self._table(chosen), last, self._into):
                     self._add(block)
         return self._total
 

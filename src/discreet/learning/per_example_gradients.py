@@ -16,15 +16,12 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from discreet.errors import UnsupportedError, require
+from discreet.errors import require
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     from torch import Tensor
 
 LARGEST = 2.0**100  # squared length of a row's activations, at most
-PROBES = 8  # repeated rows with which the places of a block are compared
 
 Activation = Literal["relu", "tanh"]
 Loss = Literal["classes", "squares"]
@@ -41,8 +38,8 @@ class Gradients(Protocol):
         """What the sum is made of, a row for each row; the last one is the scales."""
         ...
 
-    def sums(self, parts: list[Tensor], count: int) -> Iterator[Tensor]:
-        """The sum of every block up to place `count`, in clipping lengths; the next one is written over it."""
+    def sums(self, parts: list[Tensor], count: int, into: Tensor) -> Iterator[Tensor]:
+        """Write the sum of every block up to place `count`, in clipping lengths, one after another `into` a vector."""
         ...
 
     def outputs(self, inputs: Tensor) -> Tensor:
@@ -51,12 +48,12 @@ class Gradients(Protocol):
 
 
 class DenseNetwork:
-    """Layers of the given widths, their weights in one vector; in 32 bits, or with `double` sums in 64.
+    """Layers of the given widths, their weights in one vector.
 
     >>> import torch
     >>> network = DenseNetwork((3, 4, 2), clip=1.0, block=8, table=16)
     >>> parts = network.rows(torch.ones(16, 3), torch.zeros(16, dtype=torch.int64))
-    >>> [bool(total.norm() <= 8) for total in network.sums(parts, 16)]
+    >>> [bool(total.norm() <= 8) for total in network.sums(parts, 16, torch.empty(26))]
     [True, True]
     """
 
@@ -69,7 +66,6 @@ class DenseNetwork:
         activation: Activation = "relu",
         block: int = 64,
         table: int = 64,
-        double: bool = False,
         device: str = "cpu",
         seed: int = 0,
     ) -> None:
@@ -87,8 +83,6 @@ class DenseNetwork:
         self.weights = torch.cat(parts).to(device)
         self._shapes = shapes
         self._layers = self._views(self.weights)
-        self._total = torch.empty_like(self.weights, dtype=torch.float64 if double else torch.float32)
-        self._totals = self._views(self._total)
 
     def _views(self, flat: Tensor) -> list[tuple[Tensor, Tensor]]:
         """The matrix and the vector of every layer, inside a flat one."""
@@ -137,18 +131,18 @@ class DenseNetwork:
         scale = 1 / square.sqrt().clamp_(min=self.clip)
         return without_overflow([*values, *deltas, scale], square.isfinite() & (size <= LARGEST))
 
-    def sums(self, parts: list[Tensor], count: int) -> Iterator[Tensor]:
-        """The sums of the clipped gradients of every block, in clipping lengths; the next is written over the last."""
+    def sums(self, parts: list[Tensor], count: int, into: Tensor) -> Iterator[Tensor]:
+        """The sums of the clipped gradients of every block, in clipping lengths, in the precision of `into`."""
         import torch
 
-        layers, kind, factor = len(self._layers), self._total.dtype, parts[-1][:, None]
+        layers, kind, factor, totals = len(self._layers), into.dtype, parts[-1][:, None], self._views(into)
         values, scaled = parts[:layers], [(change * factor).to(kind) for change in parts[layers:-1]]
         for start in range(0, count, self.block):
             rows = slice(start, start + self.block)
-            for value, change, (matrix, vector) in zip(values, scaled, self._totals, strict=True):
+            for value, change, (matrix, vector) in zip(values, scaled, totals, strict=True):
                 torch.mm(change[rows].t(), value[rows].to(kind), out=matrix)
                 torch.sum(change[rows], 0, out=vector)
-            yield self._total
+            yield into
 
 
 def without_overflow(parts: list[Tensor], counts: Tensor) -> list[Tensor]:
@@ -170,46 +164,3 @@ def add_squares(value: Tensor, change: Tensor, size: Tensor, square: Tensor) -> 
     from discreet.learning.neural_kernels import row_squares
 
     row_squares(value.numpy(), change.numpy(), size.numpy(), square.numpy())
-
-
-def alike(network: Gradients, width: int, *, classes: int, seed: int = 1) -> npt.NDArray[np.int64]:
-    """The places of a table at which a row gives the same bits, the most there are.
-
-    One row is put at all places, for several rows; then different rows are put in two orders.  Weights of the
-    moment are used: which instructions run does not depend on numbers.
-    """
-    import numpy as np
-    import torch
-
-    device, block = network.weights.device, network.table
-    generator = torch.Generator().manual_seed(seed)
-
-    def targets(count: int) -> Tensor:
-        if classes:
-            return torch.randint(classes, (count,), generator=generator)
-        return torch.randn(count, generator=generator)
-
-    seen = []
-    for _ in range(PROBES):
-        row = torch.randn(1, width, generator=generator).expand(block, width).contiguous()
-        parts = network.rows(row.to(device), targets(1).expand(block).contiguous().to(device))
-        seen += [np.ascontiguousarray(part.cpu().numpy()).view(np.uint8).reshape(block, -1) for part in parts]
-    groups: dict[bytes, list[int]] = {}
-    for place, row in enumerate(np.concatenate(seen, axis=1)):
-        groups.setdefault(row.tobytes(), []).append(place)
-    places = np.array(max(groups.values(), key=len))
-    mixed, labels = torch.randn(block, width, generator=generator), targets(block)
-    turned = torch.arange(block)
-    turned[torch.from_numpy(places)] = torch.from_numpy(np.roll(places, 1))
-    first = network.rows(mixed.to(device), labels.to(device))
-    second = network.rows(mixed[turned].to(device), labels[turned].to(device))
-    same = all(
-        torch.equal(a[turned.to(device)][torch.from_numpy(places)], b[torch.from_numpy(places)])
-        for a, b in zip(first, second, strict=True)
-    )
-    if not same or 2 * len(places) < block:
-        raise UnsupportedError(
-            "on this device the gradient of a row depends on its place among others (batch normalisation, dropout,"
-            " or a matrix product of uneven rounding): it cannot be clipped with proof; take another device"
-        )
-    return places

@@ -8,8 +8,9 @@ normalisation) or draws random numbers (dropout) is refused.  Proof: docs/theory
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import UnsupportedError, require
 from discreet.learning.per_example_gradients import Loss, without_overflow
@@ -25,7 +26,7 @@ class ModuleNetwork:
     >>> import torch
     >>> network = ModuleNetwork(torch.nn.Linear(3, 2), clip=1.0, block=4, table=4)
     >>> parts = network.rows(torch.ones(4, 3), torch.zeros(4, dtype=torch.int64))
-    >>> len(network.weights), [bool(total.norm() <= 4) for total in network.sums(parts, 4)]
+    >>> len(network.weights), [bool(total.norm() <= 4) for total in network.sums(parts, 4, torch.empty(8))]
     (8, [True])
     """
 
@@ -37,7 +38,6 @@ class ModuleNetwork:
         loss: Loss = "classes",
         block: int = 64,
         table: int = 64,
-        double: bool = False,
         device: str = "cpu",
     ) -> None:
         import copy
@@ -58,25 +58,23 @@ class ModuleNetwork:
         self.weights = torch.cat([weight.detach().reshape(-1) for weight in trained.values()])
         self._shapes = {name: weight.shape for name, weight in trained.items()}
         self.clip, self.loss, self.block, self.table = clip, loss, block, table
-        self._kind = torch.float64 if double else torch.float32
 
     def _named(self, flat: Tensor) -> dict[str, Tensor]:
         sizes = [shape.numel() for shape in self._shapes.values()]
         return {
-            name: part.view(shape)
-            for (name, shape), part in zip(self._shapes.items(), flat.split(sizes), strict=True)
+            name: part.view(shape) for (name, shape), part in zip(self._shapes.items(), flat.split(sizes), strict=True)
         }
 
     def outputs(self, inputs: Tensor) -> Tensor:
         """What the module makes of rows."""
-        from torch.func import functional_call
-
+        functional_call, _, _ = transforms()
         return functional_call(self._module, {**self._named(self.weights), **self._rest}, (inputs,)).detach()
 
     def rows(self, inputs: Tensor, targets: Tensor) -> list[Tensor]:
         """The gradient of every row, then the scales."""
         import torch
-        from torch.func import functional_call, grad, vmap
+
+        functional_call, grad, vmap = transforms()
 
         def loss(flat: Tensor, row: Tensor, target: Tensor) -> Tensor:
             out = functional_call(self._module, {**self._named(flat), **self._rest}, (row[None],))
@@ -88,12 +86,27 @@ class ModuleNetwork:
         square = gradients.double().square().sum(1)
         return without_overflow([gradients, 1 / square.sqrt().clamp_(min=self.clip)], square.isfinite())
 
-    def sums(self, parts: list[Tensor], count: int) -> Iterator[Tensor]:
-        """The sums of the clipped gradients of every block, in clipping lengths."""
-        gradients, scale = parts[0], parts[1].to(self._kind)
+    def sums(self, parts: list[Tensor], count: int, into: Tensor) -> Iterator[Tensor]:
+        """The sums of the clipped gradients of every block, in clipping lengths, in the precision of `into`."""
+        import torch
+
+        gradients, scale = parts[0], parts[1].to(into.dtype)
         for start in range(0, count, self.block):
             rows = slice(start, start + self.block)
-            yield gradients[rows].t().to(self._kind) @ scale[rows]
+            yield torch.mv(gradients[rows].t().to(into.dtype), scale[rows], out=into)
+
+
+@lru_cache(maxsize=1)
+def transforms() -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    """functional_call, grad and vmap of PyTorch; what they import for the first time may warn of its own age."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from torch.func import functional_call, grad, vmap
+
+        import torch.fx.experimental.symbolic_shapes
+    return functional_call, grad, vmap
 
 
 def refuse_mixing(module: Module) -> None:

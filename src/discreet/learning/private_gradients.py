@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.composition.choose import calibrate
 from discreet.composition.numerical import numerical
 from discreet.errors import UnsupportedError, require
 from discreet.privacy.convert import root_up
@@ -151,18 +150,50 @@ def _multiplier(budget: Guarantee, draft: PrivateGradients) -> float:
     count = draft.steps // draft.bands
     match budget:
         case ApproxDP() if exact(budget.epsilon) > 0 and exact(budget.delta) > 0:
-
-            def run(noise: float) -> Event:
-                one = GaussianEvent(sigma=math.ceil(exact(noise) * draft.sensitivity), sensitivity=draft.sensitivity)
-                return RepeatedEvent(event=PoissonSampledEvent(rate=draft.rate, event=one), count=count)
-
-            return calibrate(run, budget, by=numerical, tolerance=TOLERANCE)
+            return _least(budget, draft)
         case ZCDP() if exact(budget.rho) > 0:
             return root_up(count / (2 * exact(budget.rho)))
         case _:
             raise UnsupportedError(
                 f"noisy gradients need a budget such as ApproxDP(1.0, 1e-6), got {type(budget).__name__}"
             )
+
+
+def _least(budget: ApproxDP, draft: PrivateGradients) -> float:
+    """The least noise multiplier, to TOLERANCE, by secants of ln epsilon over ln noise; it was itself checked."""
+    target = float(exact(budget.epsilon))
+    fails, holds = 0.0, math.inf  # the largest noise seen to be too little, and the least seen to be enough
+    noise, slope = 1.0, -1.5
+    last: tuple[float, float] | None = None
+    for _ in range(60):
+        epsilon = _epsilon(draft, noise, budget.delta)
+        fails, holds = (fails, min(holds, noise)) if epsilon <= target else (max(fails, noise), holds)
+        if holds < math.inf and holds - fails <= TOLERANCE * holds:
+            return holds
+        if math.isfinite(epsilon) and epsilon > 0:
+            here = math.log(noise), math.log(epsilon)
+            if last is not None and here[0] != last[0]:
+                slope = min(-0.2, max(-6.0, (here[1] - last[1]) / (here[0] - last[0])))
+            last = here
+            guess = noise * (epsilon / target) ** (-1 / slope)
+            noise = guess * (1 + TOLERANCE / 3) if holds == math.inf or guess > fails else guess
+        else:
+            noise *= 2
+        if holds < math.inf and noise >= holds * (1 - TOLERANCE / 3):
+            noise = holds * (1 - 2 * TOLERANCE / 3)
+        if not fails < noise < holds:
+            noise = (fails + holds) / 2 if holds < math.inf else 2 * max(fails, noise)
+    raise UnsupportedError("no noise was found that meets this budget; take fewer steps or a larger budget")
+
+
+def _epsilon(draft: PrivateGradients, noise: float, delta: Number) -> float:
+    one = GaussianEvent(sigma=math.ceil(exact(noise) * draft.sensitivity), sensitivity=draft.sensitivity)
+    count = draft.steps // draft.bands
+    try:
+        found = numerical([RepeatedEvent(event=PoissonSampledEvent(rate=draft.rate, event=one), count=count)], delta)
+    except UnsupportedError:  # no finite epsilon at this delta: far too little noise
+        return math.inf
+    return float(exact(found.epsilon))
 
 
 def inverse_square(coefficients: tuple[int, ...], steps: int) -> float:

@@ -1,0 +1,122 @@
+"""Where a training run stands, in a file from which it can go on, and from no other place at the same time.
+
+A checkpoint holds what is public anyway: weights and velocity, computed from noisy sums, the step, and the settings.  It
+is written before anybody is shown anything of the epoch, so that whatever a stopped run has shown is in it: the steps
+after it were seen by nobody and are drawn afresh at no charge.  The run holds a lock as long as it lives, and removes the
+file before it hands out the model.  So one run is finished once, and paid for once.  A copy of the file breaks this: whoever
+finishes both spends twice.  Theory: docs/theory/private_gradients.md.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from discreet.errors import LedgerError, ParameterError
+from discreet.release.once import create_new, names_to_disk, write_through
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float32]
+
+FORMAT = "discreet training run 1"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """Where a run stands after `step` steps."""
+
+    step: int
+    rows: int  # about so many rows, by what is public
+    weights: Floats
+    velocity: Floats
+    scores: tuple[float | None, ...] = ()
+
+
+class Checkpoint:
+    """The file of one run.  `settings` are those that must not change before the run ends.
+
+    >>> import tempfile, numpy as np
+    >>> path = Path(tempfile.mkdtemp()) / "run.npz"
+    >>> zeros = np.zeros(3, dtype=np.float32)
+    >>> with Checkpoint(path, {"steps": 10}) as file:
+    ...     file.save(State(5, 100, zeros, zeros))
+    >>> with Checkpoint(path, {"steps": 10}) as file:
+    ...     step = file.load().step
+    ...     file.remove()
+    >>> step, path.exists()
+    (5, False)
+    """
+
+    def __init__(self, path: str | Path, settings: Mapping[str, object]) -> None:
+        self._path, self._settings = Path(path), json.dumps(dict(settings), sort_keys=True)
+        self._lock: BinaryIO | None = None
+
+    def __enter__(self) -> Checkpoint:
+        self._lock = self._path.with_name(self._path.name + ".lock").open("wb")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._lock.close()
+            raise LedgerError(f"a run is going on from {self._path}: it can be finished once") from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go; the system does so for a process that dies."""
+        assert self._lock is not None
+        self._lock.close()
+
+    def begin(self) -> None:
+        """Refuse to start where a stopped run waits."""
+        if self._path.exists():
+            raise LedgerError(f"a stopped run waits at {self._path}: go on with resume(), or remove it")
+
+    def save(self, state: State) -> None:
+        """Put the state on the disk in place of the last one."""
+        import numpy as np
+
+        fresh = self._path.with_name(self._path.name + ".new")
+        fresh.unlink(missing_ok=True)  # left by a run that died while it wrote
+        descriptor = create_new(fresh, refused="a checkpoint is never overwritten in place")
+        record = {
+            "format": FORMAT, "settings": self._settings, "step": state.step, "rows": state.rows, "scores": state.scores
+        }  # fmt: skip
+        head = np.frombuffer(json.dumps(record).encode(), dtype=np.uint8)
+        arrays = {"head": head, "weights": state.weights, "velocity": state.velocity}
+        write_through(descriptor, fresh, lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
+        fresh.rename(self._path)
+        names_to_disk(self._path.parent)
+
+    def load(self) -> State:
+        """The state on the disk, if it is one of a run with these settings."""
+        import zipfile
+
+        import numpy as np
+
+        try:
+            with np.load(self._path, allow_pickle=False) as stored:
+                record = json.loads(stored["head"].tobytes())
+                weights, velocity = stored["weights"], stored["velocity"]
+            intact = record["format"] == FORMAT and weights.dtype == velocity.dtype == np.float32
+            state = State(int(record["step"]), int(record["rows"]), weights, velocity, tuple(record["scores"]))
+        except FileNotFoundError:
+            raise LedgerError(f"there is no stopped run at {self._path}; it may have ended") from None
+        except (ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError):
+            intact = False
+        if not intact:
+            raise LedgerError(f"the file {self._path} is damaged, or no training run")
+        if record["settings"] != self._settings:
+            raise ParameterError("need the settings of the stopped run to go on with it, got others")
+        return state
+
+    def remove(self) -> None:
+        """The run is over: nobody goes on from here.  Before the model is handed out."""
+        os.unlink(self._path)
+        names_to_disk(self._path.parent)
