@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from discreet import hazmat as hazmat
     from discreet import learning as learning
     from discreet import ledger as ledger
+    from discreet import local as local
     from discreet import mechanisms as mechanisms
     from discreet import planning as planning
     from discreet import privacy as privacy
@@ -57,6 +58,7 @@ _PACKAGES = (
     "hazmat",
     "learning",
     "ledger",
+    "local",
     "mechanisms",
     "planning",
     "privacy",

@@ -1,0 +1,195 @@
+"""The shuffle model: local reports in random order, and the central epsilon that the analyst may claim.
+
+Theorem (after Feldman, McMillan, Talwar 2021 and 2023; Wang et al. 2024).  Let n users report through the same
+epsilon0-DP randomizer and let the reports be shuffled.  Write a = 1 / (e^epsilon0 + 1).  Under Replace the
+shuffled reports are a function of (A, B), where, for C ~ Bin(n - 1, 2 a) and A' ~ Bin(C, 1/2), the first user
+adds one to A' with probability e^epsilon0 a and to C - A' with probability a, or the other way round in the
+other world.  So they are (epsilon, delta)-DP for the delta of that pair, which is a sum over C of tails of
+fair coins.  For randomized response among k values the same holds with a = 1 / (e^epsilon0 + k - 1), the first
+user adding nothing with the probability that is left: that is exact for the worst neighbours.
+
+Delta is computed in floating point from above: every term is increased by a relative 2^-30, and what lies
+outside the window of C is added.  Proof: docs/theory/shuffle.md; the closed form is `composition.shuffled`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, cast
+
+from discreet.composition.amplification import shuffled as closed_form
+from discreet.errors import UnsupportedError, require
+from discreet.hazmat.entropy import RandomSource, source
+from discreet.local.coins import positive, whole
+from discreet.local.protocol import LocalProtocol
+from discreet.local.randomized_response import RandomizedResponse
+from discreet.privacy.guarantee import ApproxDP, PureDP
+from discreet.privacy.neighbours import Replace
+from discreet.privacy.number import Number, exact, up
+
+if TYPE_CHECKING:
+    from discreet.local.protocol import Array
+
+Method = Literal["best", "numerical", "closed form"]
+SAFETY = 2.0**-30  # relative, for the tails of scipy, which are good to about 1e-12
+SPARE = 1e-31  # probability that may lie outside of the window of C, and is added
+
+
+def shuffled(
+    epsilon0: Number, n: int, delta: Number, *, randomizer: LocalProtocol | None = None, method: Method = "best"
+) -> ApproxDP:
+    """The central guarantee of the shuffled reports of n users, each through the same epsilon0-DP randomizer.
+
+    A `RandomizedResponse` passed as `randomizer` has a smaller epsilon than the general theorem gives.
+
+    >>> round(shuffled(epsilon0=1.0, n=10_000, delta=1e-6).epsilon, 4)
+    0.0432
+    >>> round(shuffled(1.0, 10_000, 1e-6, method="closed form").epsilon, 4)
+    0.214
+    """
+    local, users, small = positive(epsilon0), whole("n", n, least=1), exact(delta)
+    require(0 < small < 1, "0 < delta < 1", delta=delta)
+    require(method in ("best", "numerical", "closed form"), "a known method", method=method)
+    if randomizer is not None:
+        require(exact(randomizer.epsilon) <= local, "epsilon0 of the randomizer at least", epsilon0=epsilon0)
+    if method == "closed form":
+        return closed_form(PureDP(epsilon0), users=users, delta=delta)
+    values = randomizer.size if isinstance(randomizer, RandomizedResponse) else 2
+    return ApproxDP(min(up(local), _numerical(local, users, small, values)), delta, neighbours=Replace)
+
+
+def central_delta(epsilon0: Number, n: int, epsilon: Number, *, values: int = 2, spare: float = SPARE) -> float:
+    """The delta at epsilon of the pair in the theorem, from above; values = 2 is the general randomizer.
+
+    >>> central_delta(1.0, 1000, 0.5) < 1e-9
+    True
+    """
+    import numpy as np
+    from scipy.special import betainc
+
+    odds, factor = math.exp(float(exact(epsilon0))), math.exp(float(exact(epsilon)))
+    a = 1 / (odds + values - 1)
+    idle = max(0.0, 1 - a * (odds + 1)) if values > 2 else 0.0
+    others, chance = n - 1, 2 * a
+    middle, far = others * chance, math.sqrt(2 * math.log(2 / spare))
+    reach = far * math.sqrt(others * chance * (1 - chance)) + 3 * far**2  # Bernstein
+    clones = np.arange(max(0, math.floor(middle - reach)), min(others, math.ceil(middle + reach)) + 1)
+    weights = _binomial(clones, others, chance)
+    outside = 0.0 if len(clones) == others + 1 else spare
+
+    totals = np.append(clones, clones[-1] + 1)  # A + B, the first user included
+    moved, still = np.append(0.0, weights), np.append(weights, 0.0)  # the chance of totals - 1 and of totals clones
+    free = idle / a * (a / (1 - chance)) * (n - totals) if idle else np.zeros(len(totals))
+    least = np.floor((totals * (factor * odds - 1) + free * (factor - 1)) / ((odds - 1) * (1 + factor))) + 1
+
+    def tail(coins: Array, at: Array) -> Array:  # Pr[Bin(coins, 1/2) >= at]
+        inside = betainc(np.clip(at, 1, None), np.clip(coins - at + 1, 1, None), 0.5)
+        return np.where(at <= 0, 1.0, np.where(at > coins, 0.0, inside))
+
+    one, none = tail(totals - 1, least - 1) * moved, tail(totals - 1, least) * moved
+    rest = tail(totals, least) * still * idle
+    here = a * (odds * one + none) + rest
+    there = a * (one + odds * none) + rest
+    gains = here * (1 + SAFETY) - factor * there * (1 - SAFETY)
+    return min(1.0, float(np.clip(gains, 0, None).sum()) * (1 + SAFETY) + outside)
+
+
+def _binomial(counts: Array, size: int, chance: float) -> Array:
+    """Pr[Bin(size, chance) = c] by ratios from the mode, scaled to sum to one: no logarithm of a factorial."""
+    import numpy as np
+
+    if size == 0 or chance >= 1:
+        return (counts == size).astype(np.float64)
+    mode = int(np.clip(math.floor((size + 1) * chance), counts[0], counts[-1])) - int(counts[0])
+    steps = (size - counts[:-1]) / (counts[1:]) * (chance / (1 - chance))  # weight of c + 1 over that of c
+    up_from = np.cumprod(np.append(1.0, steps[mode:]))
+    down_from = np.cumprod(1 / steps[:mode][::-1])[::-1]
+    weights = np.concatenate([down_from, up_from])
+    return weights / weights.sum()
+
+
+@lru_cache(maxsize=256)
+def _numerical(local: Fraction, n: int, delta: Fraction, values: int) -> float:
+    """The epsilon at which delta is small enough, from above; the local one if there is none below."""
+    from scipy.optimize import brentq
+
+    target, most = float(delta) * (1 - SAFETY), float(local)
+
+    def excess(epsilon: float) -> float:
+        found = central_delta(local, n, epsilon, values=values, spare=1e-9 * target)
+        return math.log(max(found, 1e-3 * target) / target)  # far to the right only the sign matters
+
+    if excess(most) > 0:
+        return up(local)
+    if excess(0.0) <= 0:
+        return 0.0
+    while excess(most / 4) <= 0:
+        most /= 4
+    found = cast("float", brentq(excess, most / 4, most, xtol=1e-9 * most))
+    while excess(found) > 0:  # a root from below
+        found *= 1 + 1e-9
+    return up(exact(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffler:
+    """Forgets who sent what: waits for n reports, then hands all of them over in a uniform order.
+
+    >>> from discreet.local import RandomizedResponse
+    >>> shuffler = Shuffler(RandomizedResponse(epsilon=1, size=2), n=1000)
+    >>> round(shuffler.privacy(delta=1e-6).epsilon, 3)
+    0.149
+    """
+
+    protocol: LocalProtocol
+    n: int
+    _waiting: list[Array] = field(default_factory=list, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        whole("n", self.n, least=1)
+
+    def add(self, reports: object) -> None:
+        """Take reports in; more than n are refused."""
+        checked = self.protocol.form.check(reports)
+        if self.waiting + len(checked) > self.n:
+            raise UnsupportedError(f"this shuffler was declared for {self.n} reports; start another one")
+        self._waiting.append(checked)
+
+    @property
+    def waiting(self) -> int:
+        """How many reports are in."""
+        return sum(map(len, self._waiting))
+
+    def release(self, *, rng: RandomSource | None = None) -> Array:
+        """All n reports in a uniform order, once; before that, nothing."""
+        import numpy as np
+
+        if self.waiting < self.n:
+            raise UnsupportedError(f"a shuffle of fewer than the declared {self.n} reports has no guarantee; wait")
+        together = np.concatenate(self._waiting)
+        self._waiting.clear()
+        return together[permutation(self.n, rng=rng)]
+
+    def privacy(self, delta: Number) -> ApproxDP:
+        """What the analyst of the shuffled reports may claim, if the shuffler is trusted and all n users report."""
+        return shuffled(self.protocol.epsilon, self.n, delta, randomizer=self.protocol)
+
+
+def permutation(n: int, *, rng: RandomSource | None = None) -> Array:
+    """A uniform order of n things: sorted by random words of 128 bits, drawn again if two are alike.
+
+    >>> sorted(permutation(4).tolist())
+    [0, 1, 2, 3]
+    """
+    import numpy as np
+
+    random = source(rng)
+    while True:
+        first, second = random.words(n), random.words(n)
+        order = np.lexsort((second, first))
+        a, b = first[order], second[order]
+        if not ((a[1:] == a[:-1]) & (b[1:] == b[:-1])).any():
+            return order
