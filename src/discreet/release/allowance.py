@@ -83,10 +83,7 @@ class Allowance:
         """The least noise, nearly."""
         if isinstance(self.budget, ZCDP):
             return exact(root_up(square / (2 * share)))
-        sigma = exact(root_up(square / share))
-        while square * unit_mu(sigma**2, TAIL + math.sqrt(square) / float(sigma)) ** 2 > share:
-            sigma = exact(float(sigma) * (1 + 1e-6))
-        return sigma
+        return _least_sigma(share, square)
 
     def choice(self, share: Fraction, *, sensitivity: int, monotone: bool = False) -> Exponential:
         """The exponential mechanism on scores of this sensitivity; twice as sharp where they move one way only."""
@@ -117,6 +114,23 @@ def for_one_row(budget: Guarantee, rows: int) -> Guarantee:
             return GaussianDP.from_square(budget.square / rows**2, neighbours=budget.neighbours)
         case _:
             raise UnsupportedError("units of several rows are paid in PureDP, ZCDP or GaussianDP")
+
+
+@functools.lru_cache(maxsize=1024)
+def _least_sigma(share: Fraction, square: int) -> Fraction:
+    """A sigma with square mu_1(sigma)^2 <= share, within a millionth of the least one found."""
+
+    def holds(sigma: Fraction) -> bool:
+        return square * unit_mu(sigma**2, TAIL + math.sqrt(square) / float(sigma)) ** 2 <= share
+
+    low = high = exact(root_up(square / share))  # that of the continuous law
+    step = 1e-6
+    while not holds(high):
+        low, high, step = high, exact(float(high) * (1 + step)), 2 * step
+    while float(high) > float(low) * (1 + 2e-6):
+        middle = exact((float(low) + float(high)) / 2)
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 @functools.cache
