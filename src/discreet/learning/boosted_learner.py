@@ -71,6 +71,8 @@ class BoostedLearner:
         require(whole and self.rounds >= 1, "a whole number of rounds >= 1", rounds=self.rounds)
         require(0 < exact(self.advantage) < Fraction(1, 2), "0 < advantage < 1/2", advantage=self.advantage)
         public_rows(self.n)
+        if not isinstance(self.budget, Guarantee):
+            raise ParameterError(f"need a budget such as PureDP(1.0), got {type(self.budget).__name__}")
         if self.budget.neighbours not in (None, self.relation):
             raise UnsupportedError(
                 f"without n one row is added or removed, with n replaced; here {self.relation.__name__}"

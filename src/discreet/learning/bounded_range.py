@@ -13,12 +13,26 @@ Proof: docs/theory/pac_learning.md.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.errors import require
 from discreet.privacy.enclosure import exp_up, log_up, root_bounds
 from discreet.privacy.number import Number, down, exact
 
-STEPS = 3  # each step uses the range found before, which is a little too small and therefore safe
+STEPS = 60  # at most; each uses the range found before, which is too small and therefore safe
+
+
+@lru_cache(maxsize=256)
+def _longest(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """epsilon - 2 ln(1 - sqrt(delta (1 - e^-range))), put into itself until it no longer moves."""
+    found = epsilon
+    for _ in range(STEPS):
+        root = root_bounds(delta * (1 - exp_up(-found)))[0]
+        longer = exact(down(epsilon - 2 * log_up(1 - root)))
+        if longer <= found:
+            break
+        found = longer
+    return found
 
 
 def bounded_range(epsilon: Number, delta: Number) -> Fraction:
@@ -27,15 +41,9 @@ def bounded_range(epsilon: Number, delta: Number) -> Fraction:
     >>> bounded_range(1, 0)
     Fraction(1, 1)
     >>> round(float(bounded_range(1.0, 1e-6)), 6), round(float(bounded_range(1.0, 0.01)), 6)
-    (1.001591, 1.173523)
+    (1.001591, 1.173536)
     """
     least, small = exact(epsilon), exact(delta)
     require(least > 0, "epsilon > 0", epsilon=epsilon)
     require(0 <= small < 1, "0 <= delta < 1", delta=delta)
-    found = least
-    if small == 0:
-        return found
-    for _ in range(STEPS):
-        root = root_bounds(small * (1 - exp_up(-found)))[0]
-        found = max(least, exact(down(least - 2 * log_up(1 - root))))
-    return found
+    return _longest(least, small) if small else least

@@ -21,6 +21,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Self
 
 from discreet.errors import ParameterError, UnsupportedError, require
@@ -43,6 +44,14 @@ if TYPE_CHECKING:
 
     Bools = npt.NDArray[np.bool_]
     Int64s = npt.NDArray[np.int64]
+
+
+@lru_cache(maxsize=256)
+def _coins(epsilon: Fraction, relation: type[Neighbours]) -> tuple[Fraction, Fraction]:
+    """`keep`, rounded down, and the `abort` that goes with it, rounded up."""
+    least = expm1_bounds(epsilon)[0]  # of e^epsilon - 1
+    keep = exact(down(least / (least + (2 if relation is Replace else 1))))
+    return keep, exact(up(keep / (least + keep)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -93,13 +102,12 @@ class ParityLearner:
     @property
     def keep(self) -> Fraction:
         """The probability that a row is used: the largest that is private, rounded down."""
-        least = expm1_bounds(exact(self.epsilon))[0]
-        return exact(down(least / (least + (2 if self.relation is Replace else 1))))
+        return _coins(exact(self.epsilon), self.relation)[0]
 
     @property
     def abort(self) -> Fraction:
         """The probability that a block answers nothing whatever its rows: the least that is private, rounded up."""
-        return exact(up(self.keep / (expm1_bounds(exact(self.epsilon))[0] + self.keep)))
+        return _coins(exact(self.epsilon), self.relation)[1]
 
     def fit(self, bits: object, labels: object, *, rng: RandomSource | None = None) -> Self:
         """Learn from rows of bits (an array of 0 and 1, or `BitRows`) with labels; `rng` is for tests."""

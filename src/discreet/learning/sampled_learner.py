@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
 from discreet.composition.amplification import sampling_rate
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Int64s = npt.NDArray[np.int64]
+
+_rate = lru_cache(maxsize=256)(sampling_rate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +70,7 @@ class Sampled:
         base = for_rows(self.learner, None if self.n is None else 1).privacy()
         if not isinstance(base, PureDP):
             raise UnsupportedError(f"sampling turns one pure promise into another, not {type(base).__name__}")
-        return sampling_rate(base, PureDP(self.epsilon))
+        return _rate(base, PureDP(self.epsilon))
 
     @property
     def rows(self) -> int | None:
