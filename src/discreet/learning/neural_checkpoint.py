@@ -1,10 +1,10 @@
 """Where a training run stands, in a file from which it can go on, and from no other place at the same time.
 
-A checkpoint holds what is public anyway: weights and velocity, computed from noisy sums, the step, and the settings.  It
-is written before anybody is shown anything of the epoch, so that whatever a stopped run has shown is in it: the steps
-after it were seen by nobody and are drawn afresh at no charge.  The run holds a lock as long as it lives, and removes the
-file before it hands out the model.  So one run is finished once, and paid for once.  A copy of the file breaks this: whoever
-finishes both spends twice.  Theory: docs/theory/private_gradients.md.
+A checkpoint holds what is public anyway: weights, their velocity and mean, computed from noisy sums, and the settings.
+It is written before anybody is shown anything of the epoch, so that whatever a stopped run has shown is in it: the
+steps after it were seen by nobody and are drawn afresh at no charge.  The run holds a lock as long as it lives, and
+removes the file before it hands out the model.  So one run is finished once, and paid for once.  A copy of the file
+breaks this: whoever finishes both spends twice.  Theory: docs/theory/private_gradients.md.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class State:
     rows: int  # about so many rows, by what is public
     weights: Floats
     velocity: Floats
+    mean: Floats
     scores: tuple[float | None, ...] = ()
 
 
@@ -47,7 +48,7 @@ class Checkpoint:
     >>> path = Path(tempfile.mkdtemp()) / "run.npz"
     >>> zeros = np.zeros(3, dtype=np.float32)
     >>> with Checkpoint(path, {"steps": 10}) as file:
-    ...     file.save(State(5, 100, zeros, zeros))
+    ...     file.save(State(5, 100, zeros, zeros, zeros))
     >>> with Checkpoint(path, {"steps": 10}) as file:
     ...     step = file.load().step
     ...     file.remove()
@@ -89,8 +90,8 @@ class Checkpoint:
             "format": FORMAT, "settings": self._settings, "step": state.step, "rows": state.rows, "scores": state.scores
         }  # fmt: skip
         head = np.frombuffer(json.dumps(record).encode(), dtype=np.uint8)
-        arrays = {"head": head, "weights": state.weights, "velocity": state.velocity}
-        write_through(descriptor, fresh, lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
+        arrays = {"head": head, "weights": state.weights, "velocity": state.velocity, "mean": state.mean}
+        write_through(descriptor, fresh, lambda file: np.savez(file, **arrays))
         fresh.rename(self._path)
         names_to_disk(self._path.parent)
 
@@ -100,21 +101,22 @@ class Checkpoint:
 
         import numpy as np
 
+        damaged = LedgerError(f"the file {self._path} is damaged, or no training run")
         try:
             with np.load(self._path, allow_pickle=False) as stored:
                 record = json.loads(stored["head"].tobytes())
-                weights, velocity = stored["weights"], stored["velocity"]
-            intact = record["format"] == FORMAT and weights.dtype == velocity.dtype == np.float32
-            state = State(int(record["step"]), int(record["rows"]), weights, velocity, tuple(record["scores"]))
+                weights, velocity, mean = (stored[name] for name in ("weights", "velocity", "mean"))
+            step, rows, scores = int(record["step"]), int(record["rows"]), tuple(record["scores"])
+            settings, known = record["settings"], record["format"] == FORMAT
         except FileNotFoundError:
             raise LedgerError(f"there is no stopped run at {self._path}; it may have ended") from None
         except (ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError):
-            intact = False
-        if not intact:
-            raise LedgerError(f"the file {self._path} is damaged, or no training run")
-        if record["settings"] != self._settings:
+            raise damaged from None
+        if not known or any(one.dtype != np.float32 or one.shape != weights.shape for one in (weights, velocity, mean)):
+            raise damaged
+        if settings != self._settings:
             raise ParameterError("need the settings of the stopped run to go on with it, got others")
-        return state
+        return State(step, rows, weights, velocity, mean, scores)
 
     def remove(self) -> None:
         """The run is over: nobody goes on from here.  Before the model is handed out."""

@@ -1,7 +1,7 @@
 """Neural networks trained by noisy gradients of clipped length, as estimators.
 
-Theorem.  `fit` keeps `budget` for one row added or removed: every row is read by the declaration alone (`estimator`), and
-everything that is computed from rows is computed from the noisy sums of `private_gradients`, whose noise is chosen
+Theorem.  `fit` keeps `budget` for one row added or removed: every row is read by the declaration alone (`estimator`),
+and everything that is computed from rows is computed from the noisy sums of `private_gradients`, whose noise is chosen
 for the budget; what is shown along the way is computed from them too.  Proof: docs/theory/private_gradients.md.
 """
 
@@ -151,7 +151,7 @@ class NeuralNetwork(_Network, PrivateClassifier):
         epochs: int = 20,
         batch: int = 256,
         clip: float = 1.0,
-        learning_rate: float = 0.5,
+        learning_rate: float = 0.2,
         momentum: float = 0.9,
         activation: Activation = "tanh",
         noise: Noise = "independent",
@@ -217,7 +217,7 @@ class NeuralNetworkRegressor(_Network, PrivateRegressor):
         epochs: int = 20,
         batch: int = 256,
         clip: float = 1.0,
-        learning_rate: float = 0.5,
+        learning_rate: float = 0.2,
         momentum: float = 0.9,
         activation: Activation = "tanh",
         noise: Noise = "independent",

@@ -1,7 +1,7 @@
 """The noisy sums of a training run, step by step: integers in, estimates out.
 
-Released is h = a * x + Z in integers, and the estimate of x_t is (h_t - sum over k >= 1 of a_k times that of x_(t-k)) / a_0,
-which is computed from h alone.  Sums x of the last steps are kept for correlated noise; they are secret and are
+Released is h = a * x + Z in integers, and the estimate of x_t is (h_t - sum over k >= 1 of a_k times that of x_(t-k))
+/ a_0, which is computed from h alone.  Sums x of the last steps are kept for correlated noise; they are secret and are
 never stored.  Theorem and proof: `private_gradients`, docs/theory/private_gradients.md.
 """
 

@@ -52,7 +52,7 @@ def alike(network: Gradients, width: int, *, classes: int = 0, seed: int = 1) ->
     same = all(torch.equal(a[turned[places]], b[places]) for a, b in zip(first, second, strict=True))
     if not same or 2 * len(places) < size:
         raise UnsupportedError(
-            "on this device the gradient of a row depends on the rows beside it, so that it cannot be clipped with proof;"
+            "on this device the gradient of a row depends on the rows beside it, and cannot be clipped with proof;"
             " take a module that treats rows one by one, or another device"
         )
     return places

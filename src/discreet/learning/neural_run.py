@@ -4,8 +4,8 @@
     rows not given    the number of rows is measured with a fiftieth of the budget, and the rest goes into the gradients
 
 Theorem.  The run keeps its budget for one row added or removed, whatever `rows` is: a wrong guess makes batches larger
-or smaller, and nothing else.  If the number is measured, the steps are chosen by what was measured, and the two add up by
-basic composition, which allows that.  Proof: docs/theory/private_gradients.md.
+or smaller, and nothing else.  If the number is measured, the steps are chosen by what was measured, and the two add up
+by basic composition, which allows that.  Proof: docs/theory/private_gradients.md.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ from discreet.privacy.number import exact
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    from torch import Tensor
     from torch.nn import Module
 
 COUNT = Fraction(1, 50)  # of the budget, for the number of rows
@@ -158,7 +157,7 @@ def run(
             rest, rate=rate, steps=each * settings.epochs, parameters=len(network.weights), bands=bands,
             block=network.block, bits=bits,
         )  # fmt: skip
-        velocity = torch.zeros_like(network.weights)
+        velocity, mean = torch.zeros_like(network.weights), network.weights.clone()
         scores: list[float | None] = []
         begin = 0
         if state is not None:
@@ -167,13 +166,17 @@ def run(
             )
             network.weights.copy_(torch.from_numpy(state.weights))
             velocity.copy_(torch.from_numpy(state.velocity))
+            mean.copy_(torch.from_numpy(state.mean))
             begin, scores = state.step, list(state.scores)
 
         def ended(step: int) -> None:
-            kept = scores.copy()
             if file is not None:  # before anything is shown
-                file.save(State(step, rows, _numbers(network.weights), _numbers(velocity), tuple(kept)))
+                at, pace, middle = (vector.cpu().numpy().copy() for vector in (network.weights, velocity, mean))
+                file.save(State(step, rows, at, pace, middle, tuple(scores)))
+            moving = network.weights.clone()
+            network.weights.copy_(mean)
             scores.append(after(step // each, network))
+            network.weights.copy_(moving)
 
         private = torch.from_numpy(inputs).to(settings.device)
         labels = torch.from_numpy(targets).to(settings.device)
@@ -182,17 +185,14 @@ def run(
             batch=settings.batch, clip=settings.clip, learning_rate=settings.learning_rate, momentum=settings.momentum
         )
         train(
-            sums, network, velocity, plan, descent,
+            sums, network, velocity, mean, plan, descent,
             rows=len(inputs), steps=range(begin, plan.steps), each=each, after=ended, rng=rng,
         )  # fmt: skip
+        network.weights.copy_(mean)
         if file is not None:
             file.remove()
     event = plan.event() if count is None else ComposedEvent(events=(count, _promised(rest)))
     return Trained(network=network, run=plan, event=event, scores=tuple(scores))
-
-
-def _numbers(vector: Tensor) -> npt.NDArray[np.float32]:
-    return vector.detach().cpu().numpy().copy()
 
 
 def torch_or_refuse(device: str) -> Any:  # noqa: ANN401 - a module

@@ -3,10 +3,11 @@
     taken = batches.take(step)            secret: which rows, in which order
     x = sum of blocks, as integers        secret
     g = noisy.release(x)                  public from here on
-    velocity = momentum velocity + g / batch;  weights -= learning_rate velocity
+    velocity = momentum velocity + g / batch;  weights -= learning_rate velocity;  mean follows weights
 
-The mean is over the public `batch`, never over the rows that were taken.  Theorem and proof: `private_gradients`,
-docs/theory/private_gradients.md.
+The gradient is divided by the public `batch`, never by the number of rows that were taken.  The mean of the weights
+over about the last quarter of the steps is the network that is handed out: noise averages out of it.  Theorem and
+proof: `private_gradients`, docs/theory/private_gradients.md.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     Places = npt.NDArray[np.int64]
+
+
+MEMORY = 0.25  # of all steps, over which weights are averaged
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,6 +112,7 @@ def train(
     sums: BlockSums,
     network: Gradients,
     velocity: Tensor,
+    mean: Tensor,
     run: PrivateGradients,
     descent: Descent,
     *,
@@ -117,7 +122,7 @@ def train(
     after: Callable[[int], None] = lambda step: None,
     rng: RandomSource | None = None,
 ) -> None:
-    """Take the steps, moving `network.weights` and `velocity`; `after` is called after every `each` steps."""
+    """Take the steps, moving `network.weights`, `velocity` and `mean`; `after` is called after every `each` steps."""
     batches = Batches(rows=rows, rate=run.rate, bands=run.bands, rng=rng)
     scale = descent.clip / descent.batch
     with NoisySums(run, device=network.weights.device.type, rng=rng) as noisy:
@@ -125,5 +130,6 @@ def train(
             gradient = noisy.release(sums(batches.take(step)))
             velocity.mul_(descent.momentum).add_(gradient, alpha=scale)
             network.weights.sub_(velocity, alpha=descent.learning_rate)
+            mean.lerp_(network.weights, min(1.0, max(1 / (1 + step), 1 / (MEMORY * run.steps))))
             if (step + 1) % each == 0:
                 after(step + 1)

@@ -1,9 +1,9 @@
 """Clipped gradients of every row of a dense network, added up without ever being written down.
 
-The gradient of a row in a layer with inputs a and outputs z is the outer product of delta = dloss/dz with (a, 1).  So its
-squared length is |delta|^2 (|a|^2 + 1), and the sum over rows of scale_i delta_i a_i^T is one product of
-matrices (Goodfellow 2015; Li, Tramer, Liang, Hashimoto 2022).  No gradient of a row is formed, and the length is exact up
-to rounding.
+The gradient of a row in a layer with inputs a and outputs z is the outer product of delta = dloss/dz with (a, 1).  So
+its squared length is |delta|^2 (|a|^2 + 1), and the sum over rows of scale_i delta_i a_i^T is one product of
+matrices (Goodfellow 2015; Li, Tramer, Liang, Hashimoto 2022).  No gradient of a row is formed, and the length is exact
+up to rounding.
 
 Theorem.  Let scale_i = 1 / max(length_i, clip), computed in 64 bits.  The rows of the sum, as real numbers, are at
 most 1 + 2^-20 long, and the computed sum of a block is off by at most b g (1 + 2^-20); see `private_gradients`.

@@ -99,13 +99,13 @@ class ModuleNetwork:
 @lru_cache(maxsize=1)
 def transforms() -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
     """functional_call, grad and vmap of PyTorch; what they import for the first time may warn of its own age."""
+    import importlib
     import warnings
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
+        importlib.import_module("torch.fx.experimental.symbolic_shapes")
         from torch.func import functional_call, grad, vmap
-
-        import torch.fx.experimental.symbolic_shapes
     return functional_call, grad, vmap
 
 

@@ -14,7 +14,8 @@ sensitivity |a| D, where, for d parameters, blocks of b rows and the unit roundo
 
     D = 2^POINT (1 + 2^-20) (1 + 4 b g) + 2 sqrt(d),   g = b u / (1 - b u).
 
-The number of rows taken is nowhere in it.  Proof, and what it asks of a matrix product: docs/theory/private_gradients.md.
+The number of rows taken is nowhere in it.  Proof, and what it asks of a product of matrices:
+docs/theory/private_gradients.md.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from discreet.privacy.convert import root_up
 from discreet.privacy.event import Event, GaussianEvent, PoissonSampledEvent, RepeatedEvent
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee
 from discreet.privacy.neighbours import AddRemove
-from discreet.privacy.number import Number, exact
+from discreet.privacy.number import Number, exact, up
 from discreet.structured.banded import Banded
 
 POINT = 26  # bits of a gradient below the clipping length
@@ -106,7 +107,7 @@ class PrivateGradients:
     def accuracy(self, beta: float = 0.05) -> float:
         """alpha, in clipping lengths: with probability 1 - beta no entry of one step is off by more than alpha.
 
-        A discrete Gaussian has lighter tails than the normal law; roundings of at most `block` 2^-POINT rows are left out.
+        A discrete Gaussian has lighter tails than the normal law; the roundings are left out.
         """
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
         spread = self.sigma * math.sqrt(inverse_square(self.coefficients, self.steps)) / 2**POINT
@@ -152,7 +153,7 @@ def _multiplier(budget: Guarantee, draft: PrivateGradients) -> float:
         case ApproxDP() if exact(budget.epsilon) > 0 and exact(budget.delta) > 0:
             return _least(budget, draft)
         case ZCDP() if exact(budget.rho) > 0:
-            return root_up(count / (2 * exact(budget.rho)))
+            return up(exact(root_up(count / (2 * exact(budget.rho)))))
         case _:
             raise UnsupportedError(
                 f"noisy gradients need a budget such as ApproxDP(1.0, 1e-6), got {type(budget).__name__}"
@@ -204,4 +205,4 @@ def inverse_square(coefficients: tuple[int, ...], steps: int) -> float:
     impulse = np.zeros(steps)
     impulse[0] = 1.0
     response = lfilter([1.0], np.array(coefficients, dtype=np.float64), impulse)
-    return float(response @ response)
+    return float(np.sum(np.square(np.asarray(response))))
