@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+from contextlib import contextmanager
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from discreet.curator import Curator
 from discreet.curator.reading import Reading, positions
-from discreet.data import Boolean, Categorical, Domain, Identifier, Integer, Table, Text
+from discreet.curator.synthesis_run import ordered
+from discreet.data import Boolean, Categorical, Domain, Identifier, Integer, Records, Table, Text
 from discreet.data.engines.duckdb import DuckDB
 from discreet.errors import BudgetExhausted, DiscreetError, DomainError, LedgerError, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
@@ -19,6 +24,7 @@ from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.queries import Dense, marginals
 from discreet.synthesis import Synthesizer, Synthetic, singles
+from discreet.synthesis.adaptive import Adaptive
 from discreet.synthesis.stored import from_bytes, to_bytes
 from tests.curator.test_curator import Watched
 from tests.synthesis.test_synthesizer import Tape
@@ -91,9 +97,9 @@ def test_a_unit_moves_what_is_fitted_by_at_most_its_rows(ledger, monkeypatch, wh
     domain = Domain({"who": Identifier(), "a": Integer(0, 3), "b": Boolean()})
     seen, fit = [], Synthesizer.fit
 
-    def noting(self, data, *, rng=None):
+    def noting(self, data, *, rng=None, **more):
         seen.append(data.marginal(["a", "b"]))
-        return fit(self, data, rng=rng)
+        return fit(self, data, rng=rng, **more)
 
     monkeypatch.setattr(Synthesizer, "fit", noting)
     for k in (3, 400):
@@ -140,7 +146,7 @@ def test_the_ledger_is_charged_before_a_row_is_read(visits, ledger, monkeypatch,
 
 
 def test_a_failed_run_is_still_paid_for_and_says_nothing(curator, ledger, monkeypatch):
-    def leaky(self, data, *, rng=None):
+    def leaky(self, data, **more):
         raise ParameterError(f"there are {len(data)} rows")
 
     monkeypatch.setattr(Synthesizer, "fit", leaky)
@@ -189,6 +195,8 @@ def test_the_same_order_is_free_and_the_same_model(visits, tmp_path):
         {"method": "tree"},
         {"cells": 2000},
         {"rounds": 3},
+        {"memory": 1 << 26, "cells": 10_000_000},
+        {"method": "mwem"},
         {"time_limit": 60.0},
         {"zeros": {("ward", "readmitted"): np.eye(3, 2, dtype=bool)}},
     ],
@@ -199,6 +207,95 @@ def test_another_order_is_paid_for(curator, ledger, other):
 
     assert len(spends(ledger)) == 2
     assert to_bytes(first) != to_bytes(second)
+
+
+class Stop(Exception):
+    """A run that was killed."""
+
+
+def stopped_after(monkeypatch, rounds):
+    """Runs end in the middle of a round, the others as usual."""
+    real, done = Adaptive._measure, itertools.count()
+
+    def stopping(self, table, rows, rng):
+        if next(done) == rounds:
+            raise Stop
+        return real(self, table, rows, rng)
+
+    monkeypatch.setattr(Adaptive, "_measure", stopping)
+
+
+def test_a_stopped_run_goes_on_under_the_charge_that_paid_for_it(curator, ledger, tmp_path, monkeypatch):
+    """Nothing that was measured is measured again and nothing is paid again; without its file it would be."""
+    file = tmp_path / "run.json"
+    with monkeypatch.context() as patched:
+        stopped_after(patched, 3)
+        with pytest.raises(DiscreetError, match="the run failed"):
+            made(curator, checkpoint=file, analyst="ada")
+    saved = json.loads(file.read_text())
+    for other in ({"epsilon": "1/8"}, {"analyst": "bob"}, {"fresh": True}, {"columns": ["ward"]}):
+        with pytest.raises(ParameterError, match="paid for by another order"):
+            made(curator, **({"checkpoint": file, "analyst": "ada"} | other))
+    assert len(spends(ledger)) == 1
+    found = made(curator, checkpoint=file, analyst="ada")
+    assert len(spends(ledger)) == 1
+    again = made(curator, analyst="ada")
+    made(curator, checkpoint=str(file), analyst="ada")
+
+    assert saved["rounds"] == 3
+    assert len(spends(ledger)) == 1
+    assert not file.exists()
+    assert to_bytes(again) == to_bytes(found)
+    assert found.progress.rounds == found.schedule.rounds == 8
+    kept = zip(saved["measurements"], found.progress.measurements, strict=False)
+    assert all(np.allclose(np.ravel(one.values), before["values"]) for before, one in kept)
+    with monkeypatch.context() as patched:
+        stopped_after(patched, 3)
+        with pytest.raises(DiscreetError, match="the run failed"):
+            made(curator, analyst="eve")
+    made(curator, analyst="eve")
+    assert len(spends(ledger)) == 3  # the twin without a file: a second run is a second release
+
+
+def test_a_checkpoint_of_nobody_pays_for_nothing(curator, ledger, tmp_path):
+    """One that a synthesizer wrote without a curator, however well it fits, and one with a charge made up."""
+    file = tmp_path / "run.json"
+    order = {"columns": COLUMNS, "epsilon": "1/4"}
+    made_here = ordered(curator, table="visits", **order).synthesizer
+    made_here.fit(Records.random(made_here.domain, 50, seed=1), rng=SeededRandom(1), checkpoint=file)
+    for mark in (None, "ab" * 32):
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"mark": mark}))
+        with pytest.raises(ParameterError, match="paid for by another order"):
+            made(curator, checkpoint=file)
+    file.write_text("[]")
+    with pytest.raises(ParameterError, match="not a checkpoint"):
+        made(curator, checkpoint=file)
+
+    assert spends(ledger) == []
+
+
+def test_progress_shows_the_rounds_and_nothing_else(curator, monkeypatch):
+    seen = []
+
+    @contextmanager
+    def noting(rounds, *, shown):
+        seen.append((rounds, shown))
+        yield seen.append
+
+    monkeypatch.setattr("discreet.synthesis.synthesizer.bar", noting)
+    found = made(curator, progress=True)
+
+    assert seen == [(8, True), *range(9)]
+    assert found.schedule.rounds == 8
+
+
+def test_mwem_is_stored_and_recalled_like_the_others(curator, ledger):
+    first, again = (made(curator, method="mwem", budget=ApproxDP(1, 1e-7)) for _ in range(2))
+
+    assert len(spends(ledger)) == 1
+    assert to_bytes(first) == to_bytes(again)
+    assert again.sample(10, rng=SeededRandom(1)).equals(first.sample(10, rng=SeededRandom(1)))
+    assert str(again.report()) == str(first.report())
 
 
 def test_the_number_of_rows_is_never_the_tables(rows, visits, ledger, monkeypatch):
@@ -256,6 +353,10 @@ def test_what_cannot_be_made_is_refused_free(curator, visits, ledger):
         (ParameterError, "rows >= 1", lambda: made(curator, rows=True)),
         (ParameterError, "settings among", lambda: made(curator, rows_per_unit=1)),
         (ParameterError, "settings among", lambda: made(curator, n=10_000)),
+        (ParameterError, "integer memory", lambda: made(curator, memory=1000)),
+        (ParameterError, "a path", lambda: made(curator, checkpoint=7)),
+        (ParameterError, "no checkpoint for mwem", lambda: made(curator, checkpoint="x", method="mwem")),
+        (UnsupportedError, "lists all combinations", lambda: made(curator, cells=2, method="mwem")),
         (ParameterError, "booleans of shape", lambda: made(curator, zeros=bad)),
         (ParameterError, "time_limit > 0", lambda: made(curator, time_limit=float("nan"))),
     ]  # fmt: skip

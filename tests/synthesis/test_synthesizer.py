@@ -4,6 +4,7 @@ import copy
 import itertools
 import json
 import math
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -243,6 +244,24 @@ def test_time_and_memory_are_bounded():
     assert small.model.size <= 2000
 
 
+def test_memory_in_bytes_bounds_the_model_and_the_counts():
+    """What numpy allocates in a fit, besides the rows; a twin that keeps all tables of counts takes more."""
+    wide = dc.Domain({f"c{i}": dc.Integer(0, 39) for i in range(12)})
+    data = Records.random(wide, 2000, seed=1)
+    given = {"budget": dc.ZCDP(50.0), "rounds": 2, "workload": dc.marginals(wide, 3)}
+    Synthesizer(wide, budget=dc.ZCDP(5.0), rounds=2).fit(data, rng=SeededRandom(1))  # compiled code is loaded
+    taken = []
+    for more in ({"memory": 1 << 26, "cells": 10**8}, {"cells": 100_000}):
+        tracemalloc.start()
+        made = Synthesizer(wide, **given, **more).fit(data, rng=SeededRandom(1))
+        taken.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert made.progress.rounds == 2
+
+    assert taken[0] <= 1 << 26
+    assert taken[1] > 1 << 26
+
+
 def test_the_time_limit_counts_no_time_in_which_rows_are_looked_at(monkeypatch):
     """Counting that takes an hour by the clock ends no rounds; a fit that does ends them."""
     clock = itertools.count()
@@ -288,7 +307,14 @@ def test_files_hold_the_sampled_rows(tmp_path):
 
 
 def test_bad_settings_are_refused_before_anything_is_read():
-    for bad in ({"method": "gan"}, {"rows_per_unit": 0}, {"cells": 1.5}, {"time_limit": 0}, {"rounds": -1}):
+    for bad in (
+        {"method": "gan"},
+        {"rows_per_unit": 0},
+        {"cells": 1.5},
+        {"time_limit": 0},
+        {"rounds": -1},
+        {"memory": 100},
+    ):
         with pytest.raises(ParameterError):
             Synthesizer(MIXED, budget=dc.ZCDP(0.1), **bad)
     with pytest.raises(UnsupportedError, match="set of marginals"):

@@ -5,6 +5,9 @@ units of k rows then keeps its whole budget for one unit added or removed, and r
 more.  Proof: docs/theory/synthesis.md.
 
 An (epsilon, delta) budget is spent on the largest rho that implies it, because the ledger adds up rho.
+
+A run with a checkpoint that was stopped before its model was stored goes on, under the charge that is named in the file
+and for no other: what was drawn and not saved died with the run, so that each round is released once.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from discreet.composition.price import Price, price
@@ -23,11 +28,12 @@ from discreet.data.columns import Text
 from discreet.data.histogram import Histogram
 from discreet.data.records import Records
 from discreet.errors import DomainError, ParameterError, UnsupportedError, require
+from discreet.ledger.request import Receipt, receipt_of
 from discreet.privacy.guarantee import ZCDP, PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import Number, exact
 from discreet.queries.workload import Workload
-from discreet.synthesis.stored import from_bytes, settings_of, to_bytes
+from discreet.synthesis.stored import from_bytes, mark_of, settings_of, to_bytes
 from discreet.synthesis.synthesizer import Method, Synthesizer
 
 if TYPE_CHECKING:
@@ -38,7 +44,16 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee
     from discreet.synthesis.synthetic import Synthetic
 
-SETTINGS = ("rounds", "cells", "time_limit", "bins", "most", "zeros")  # of a synthesizer, which anyone may choose
+SETTINGS = (
+    "rounds",
+    "cells",
+    "memory",
+    "time_limit",
+    "bins",
+    "most",
+    "zeros",
+)  # of a synthesizer, for anyone to choose
+RUN = ("progress", "checkpoint")  # of the fit, which change nothing of what is made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,25 +103,87 @@ def synthesize(
     """One fitted model, or the same one again."""
     if rows is not None:
         require(isinstance(rows, int) and not isinstance(rows, bool) and rows >= 1, "an integer rows >= 1", rows=rows)
+    run = {name: value for name, value in settings.items() if name in RUN}
+    order = ordered(
+        curator,
+        table=table,
+        columns=columns,
+        workload=workload,
+        epsilon=epsilon,
+        budget=budget,
+        method=method,
+        settings={name: value for name, value in settings.items() if name not in RUN},
+    )
+    key, synthesizer, reading = order.key(), order.synthesizer, order.reading
+    checkpoint = _file(run.get("checkpoint"), method)
+    with curator.ledger.turn(key, analyst=analyst):
+        stored = None if fresh else curator.ledger.recall(key, analyst=analyst)
+        if stored is None:
+            reading.ready()  # a missing file or column is free
+        receipt = None if checkpoint is None or stored is not None else _owed(curator, checkpoint, key, analyst, fresh)
+        if receipt is None:
+            receipt, stored = curator._charge(
+                order.cost, [table], text=order.text(), key=key, analyst=analyst, fresh=fresh
+            )
+        if stored is None:
+            fit = {"rng": curator._rng, "progress": bool(run.get("progress", False))}
+            fit |= {} if checkpoint is None else {"checkpoint": checkpoint, "mark": receipt.hash}
+            made = guarded(lambda: reading.through(lambda data: synthesizer.fit(_rows(data), **fit)))
+            curator.ledger.store(receipt, to_bytes(made))
+            if checkpoint is not None:
+                checkpoint.unlink(missing_ok=True)
+        else:
+            made = from_bytes(stored, synthesizer)
+    return replace(made, wanted=rows, receipt=receipt)
+
+
+def ordered(
+    curator: Curator,
+    *,
+    table: str,
+    columns: Sequence[str] | None = None,
+    workload: Workload | None = None,
+    epsilon: Number | None = None,
+    budget: Guarantee | None = None,
+    method: Method = "adaptive",
+    settings: Mapping[str, object] = MappingProxyType({}),
+) -> Order:
+    """What would be made and at which price, from public facts: what cannot be made is refused here."""
     if workload is not None and not isinstance(workload, Workload):
         raise ParameterError(f"need a Workload, such as marginals(domain, 2), got {type(workload).__name__}")
     held = private(curator, table)
     domain = columns_for(held, columns, workload)
     paid, cost = lane(epsilon, budget)
     reading = curator._reading(domain, table)  # an engine that cannot read it is refused here
-    synthesizer = _synthesizer(held, domain, paid, workload, method, settings)
-    order = Order(table, reading, synthesizer, cost)
-    key = order.key()
-    with curator.ledger.turn(key, analyst=analyst):
-        if fresh or curator.ledger.recall(key, analyst=analyst) is None:
-            reading.ready()  # a missing file or column is free
-        receipt, stored = curator._charge(cost, [table], text=order.text(), key=key, analyst=analyst, fresh=fresh)
-        if stored is None:
-            made = guarded(lambda: reading.through(lambda data: synthesizer.fit(_rows(data), rng=curator._rng)))
-            curator.ledger.store(receipt, to_bytes(made))
-        else:
-            made = from_bytes(stored, synthesizer)
-    return replace(made, wanted=rows, receipt=receipt)
+    return Order(table, reading, _synthesizer(held, domain, paid, workload, method, settings), cost)
+
+
+def _file(given: object, method: Method) -> Path | None:
+    """Where a stopped run may go on from."""
+    if given is None:
+        return None
+    require(isinstance(given, str | Path), "a path for the checkpoint", checkpoint=type(given).__name__)
+    require(method != "mwem", "no checkpoint for mwem, whose runs are short", method=method)
+    return Path(given)  # type: ignore[arg-type]
+
+
+def _owed(curator: Curator, checkpoint: Path, key: str, analyst: str | None, fresh: bool) -> Receipt | None:  # noqa: FBT001 - as it was asked
+    """The charge that paid for a checkpoint whose model was never stored; None where there is no file yet.
+
+    A file of another order, or one beside a wish for a fresh model, is refused before anything is paid.
+    """
+    if not checkpoint.exists():
+        return None
+    mark = mark_of(checkpoint)
+    if mark is not None and not fresh:
+        last = None
+        for entry in curator.ledger.entries():
+            record = entry.record
+            if record["kind"] == "spend" and (record["key"], record["analyst"]) == (key, analyst):
+                last = entry
+        if last is not None and last.hash == mark:
+            return receipt_of(last)
+    raise ParameterError(f"the checkpoint {str(checkpoint)!r} was paid for by another order; take another file")
 
 
 def columns_for(table: Table, columns: Sequence[str] | None, workload: Workload | None) -> Domain:
@@ -143,7 +220,7 @@ def _synthesizer(
     """Built and held to what it was given; bad settings are refused before anything is paid."""
     for name in settings:
         if name not in SETTINGS:
-            raise ParameterError(f"need settings among {', '.join(SETTINGS)}, got {name!r}")
+            raise ParameterError(f"need settings among {', '.join((*SETTINGS, *RUN))}, got {name!r}")
     given = {"workload": workload, "method": method, "rows_per_unit": table.rows_per_unit, **settings}
     made = Synthesizer(domain, budget=budget, **given)
     if made.zeros:

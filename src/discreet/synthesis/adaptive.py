@@ -89,6 +89,7 @@ class Adaptive:
     weights: Mapping[tuple[str, ...], int]  # of the candidates
     schedule: Schedule
     cells: int = CELLS
+    kept: int = KEPT
     seconds: float = math.inf
     zeros: Mapping[tuple[str, ...], npt.NDArray[np.bool_]] | None = None
     tree: bool = False  # only tables that join two columns not yet connected
@@ -103,7 +104,7 @@ class Adaptive:
     ) -> Estimate:
         """All rounds that are left, then the last fit; `after` is called when a round is done."""
         total = _total(progress.measurements)
-        data = _Remembered.of(data, self.weights)
+        data = _Remembered.of(data, self.weights, room=self.kept)
         if progress.fitted is None:
             progress.fitted = self._fit(progress, total, iterations=500)
         model = progress.fitted.model
@@ -191,9 +192,9 @@ class _Remembered:
     tables: Mapping[tuple[str, ...], npt.NDArray[np.int64]]
 
     @classmethod
-    def of(cls, data: Countable, sets: Iterable[tuple[str, ...]]) -> _Remembered:
+    def of(cls, data: Countable, sets: Iterable[tuple[str, ...]], *, room: int) -> _Remembered:
         """Count the first tables that fit, together where the data can."""
-        room, kept = KEPT, []
+        kept = []
         for columns in sets:
             room -= math.prod(data.domain[name].size for name in columns)
             if room < 0:

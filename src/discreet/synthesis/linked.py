@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from discreet.composition.filter import largest_rho
 from discreet.data.columns import Column, Integer
 from discreet.data.domain import Domain
 from discreet.data.engines.linked_positions import linked_positions
@@ -25,13 +24,14 @@ from discreet.data.records import Records, countable
 from discreet.errors import DomainError, ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.privacy.event import ComposedEvent, Event
-from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+from discreet.privacy.guarantee import ZCDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import exact
 from discreet.release.noise import relation_for
 from discreet.synthesis.adaptive import CELLS
 from discreet.synthesis.encoding import MOST
 from discreet.synthesis.linked_synthetic import LinkedSynthetic
+from discreet.synthesis.small_universe import share
 from discreet.synthesis.synthesizer import Method, Synthesizer
 
 PARENT = Fraction(1, 2)  # of the budget; the children share the rest
@@ -79,8 +79,9 @@ class LinkedSynthesizer:
             raise UnsupportedError(
                 "linked tables are protected for units added or removed: pass a budget under AddRemove"
             )
-        for synthesizer in self.synthesizers().values():  # refuse what none of them would do
-            synthesizer.schedule  # noqa: B018
+        if self.method == "mwem":
+            raise UnsupportedError("rows of children are drawn given their parents, which a model of mwem does not do")
+        self.synthesizers()  # refuse a bad budget or method now
 
     @property
     def children(self) -> tuple[str, ...]:
@@ -99,11 +100,11 @@ class LinkedSynthesizer:
     def synthesizers(self) -> dict[str, Synthesizer]:
         """One for each table, the parent's first: its noise is for one row a unit, a child's for all of them."""
         made = {}
-        for name, share in self.shares().items():
+        for name, paid in self.shares().items():
             domain, rows = self.joined(name), self.rows_per_unit.get(name, 1)
             made[name] = Synthesizer(
                 domain,
-                budget=share,
+                budget=paid,
                 method=self.method,
                 rows_per_unit=rows,
                 cells=self.cells,
@@ -185,16 +186,7 @@ def _distinct(own: Domain, more: Mapping[str, Column]) -> Domain:
     return Domain({**own, **more})
 
 
-def _part(budget: Guarantee, share: Fraction) -> Guarantee:
+def _part(budget: Guarantee, part: Fraction) -> Guarantee:
     """A share of the budget: of epsilon, or of the rho that the budget allows."""
-    match budget:
-        case PureDP():
-            return PureDP(exact(budget.epsilon) * share)
-        case ZCDP():
-            return ZCDP(exact(budget.rho) * share)
-        case ApproxDP():
-            require(exact(budget.epsilon) > 0, "epsilon > 0", epsilon=budget.epsilon)
-            if exact(budget.delta) == 0:
-                raise UnsupportedError("delta = 0 is a pure budget: pass PureDP(epsilon)")
-            return ZCDP(largest_rho(exact(budget.epsilon), exact(budget.delta)) * share)
-    raise UnsupportedError(f"synthetic data are paid in PureDP, ApproxDP or ZCDP, got {type(budget).__name__}")
+    whole = share(budget)
+    return PureDP(exact(whole.epsilon) * part) if isinstance(whole, PureDP) else ZCDP(exact(whole.rho) * part)

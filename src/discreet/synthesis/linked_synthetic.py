@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource
 from discreet.privacy.guarantee import Guarantee
+from discreet.release.models.graphical import GraphicalModel
 from discreet.release.models.rows import check_rows
 from discreet.synthesis.conditional import sample_given
 from discreet.synthesis.synthetic import Synthetic
@@ -56,6 +57,7 @@ class LinkedSynthetic:
             own = len(child.model.domain) - len(people.domain)
             names = list(child.model.domain)
             given = {f"{self.parent}.{column}": people.column(column).astype(np.int64) for column in people.domain}
+            assert isinstance(child.model, GraphicalModel)
             rows = sample_given(child.model, given, owners, rng=rng)
             made[name] = self._keyed(child.encoding.decode(rows, rng=rng).select(names[:own]), owners)
         return made

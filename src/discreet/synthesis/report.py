@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from discreet.data.columns import Column
 from discreet.privacy.guarantee import ZCDP, Guarantee, PureDP
 from discreet.privacy.number import exact
+from discreet.release.models.base import Model
 from discreet.release.models.estimate import Measurement
 from discreet.release.models.graphical import GraphicalModel
 from discreet.synthesis.adaptive import NOISE
@@ -68,7 +69,7 @@ class Report:
     """
 
     encoding: Encoding
-    model: GraphicalModel
+    model: Model
     guarantee: Guarantee
     schedule: Schedule | None
     measurements: Sequence[Measurement]
@@ -79,7 +80,7 @@ class Report:
         plan = self.schedule
         rounds = sum(len(one.columns) > 1 for one in self.measured)
         if plan is None:
-            return [("all", str(rounds), str(self.guarantee))]
+            return [("all", "1", str(self.guarantee))]
         steps = [("every column by itself", "1", _share(plan.singles))]
         if plan.choice is not None and plan.noise is not None:
             times = f"{rounds} of {plan.rounds}"
@@ -165,7 +166,7 @@ def report(synthetic: Synthetic) -> Report:
     )
 
 
-def _compared(model: GraphicalModel, one: Measurement) -> Measured:
+def _compared(model: Model, one: Measurement) -> Measured:
     import numpy as np
 
     noisy = np.asarray(one.values, dtype=np.float64)
@@ -241,10 +242,10 @@ def _line(one: Measured) -> tuple[object, ...]:
 
 def _summary(report: Report) -> str:
     columns, chosen = len(report.encoding.coarse), sum(len(one.columns) > 1 for one in report.measured)
-    return (
-        f"{columns} columns, about {max(1, round(report.model.total))} rows (the noisy number), {chosen} tables chosen"
-        f" and measured besides the columns; a model of {report.model.size} cells."
-    )
+    text = f"{columns} columns, about {max(1, round(report.model.total))} rows (the noisy number)"
+    if not isinstance(report.model, GraphicalModel):
+        return f"{text}; one weight for each of {report.model.domain.size} combinations of values."
+    return f"{text}, {chosen} tables chosen and measured besides the columns; a model of {report.model.size} cells."
 
 
 def _sentence(guarantee: Guarantee) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, UnsupportedError
+from discreet.release.models.dense import DenseModel
 from discreet.release.models.estimate import Measurement
 from discreet.release.models.graphical import GraphicalModel
 from discreet.release.models.stored import describe, rebuild
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
-def save_progress(path: str | Path, synthesizer: Synthesizer, progress: Progress) -> None:
+def save_progress(path: str | Path, synthesizer: Synthesizer, progress: Progress, *, mark: str | None = None) -> None:
     """Write the file whole or not at all."""
-    text = {"version": VERSION, "settings": settings_of(synthesizer), **_written(progress)}
+    settings = settings_of(synthesizer)
+    text = {"version": VERSION, "mark": mark, "settings": settings, "fitting": progress.fitting, **_written(progress)}
     part = Path(f"{path}.part")
     with part.open("w", encoding="utf-8") as file:
         json.dump(text, file)
@@ -40,7 +42,7 @@ def save_progress(path: str | Path, synthesizer: Synthesizer, progress: Progress
     part.replace(path)
 
 
-def load_progress(path: str | Path, synthesizer: Synthesizer) -> Progress | None:
+def load_progress(path: str | Path, synthesizer: Synthesizer, *, mark: str | None = None) -> Progress | None:
     """What a file holds, or None where there is none yet; refused where it belongs to another run."""
     if not Path(path).exists():
         return None
@@ -48,11 +50,25 @@ def load_progress(path: str | Path, synthesizer: Synthesizer) -> Progress | None
         text = json.loads(Path(path).read_text(encoding="utf-8"))
         same = text["version"] == VERSION and text["settings"] == settings_of(synthesizer)
         progress = _read(text)
-    except (ValueError, KeyError, TypeError):
+        progress.fitting = float(text.get("fitting", 0.0))
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise ParameterError(f"{str(path)!r} is not a checkpoint of a synthesizer") from None
     if not same:
         raise ParameterError(f"the checkpoint {str(path)!r} belongs to another domain, budget or schedule")
+    if text.get("mark") != mark:
+        raise ParameterError(f"the checkpoint {str(path)!r} was paid for by another charge; take another file")
     return progress
+
+
+def mark_of(path: str | Path) -> str | None:
+    """Who paid for a checkpoint; None where there is no file, or nobody's name in it."""
+    if not Path(path).exists():
+        return None
+    try:
+        text = json.loads(Path(path).read_text(encoding="utf-8"))
+        return None if text.get("mark") is None else str(text["mark"])
+    except (ValueError, AttributeError):
+        raise ParameterError(f"{str(path)!r} is not a checkpoint of a synthesizer") from None
 
 
 def to_bytes(made: Synthetic) -> bytes:
@@ -76,9 +92,10 @@ def from_bytes(data: bytes, synthesizer: Synthesizer) -> Synthetic:
     except (zlib.error, ValueError, KeyError, TypeError):
         raise ParameterError("this is not a stored model of a synthesizer") from None
     encoding = synthesizer.encoding
-    if not isinstance(model, GraphicalModel) or model.domain != encoding.coarse:
+    small = synthesizer.method == "mwem"
+    if not isinstance(model, DenseModel if small else GraphicalModel) or model.domain != encoding.coarse:
         raise ParameterError("the stored model belongs to another domain")
-    guarantee, schedule = synthesizer.privacy(), synthesizer.schedule
+    guarantee, schedule = synthesizer.privacy(), None if small else synthesizer.schedule
     return Synthetic(encoding=encoding, model=model, guarantee=guarantee, progress=progress, schedule=schedule)
 
 
@@ -118,7 +135,7 @@ def settings_of(synthesizer: Synthesizer) -> dict[str, object]:
     """Everything that the meaning and the price of the measurements depend on."""
     import numpy as np
 
-    plan = synthesizer.schedule
+    steps, tables = _steps(synthesizer)
     zeros = [
         [list(names), np.packbits(np.asarray(marked, dtype=bool)).tobytes().hex()]
         for names, marked in (synthesizer.zeros or {}).items()
@@ -130,13 +147,31 @@ def settings_of(synthesizer: Synthesizer) -> dict[str, object]:
         "neighbours": synthesizer.neighbours.__name__,
         "n": synthesizer.n,
         "rows_per_unit": synthesizer.rows_per_unit,
+        **steps,
+        "method": synthesizer.method,
+        "cells": synthesizer.capacity,
+        "tables": tables,
+        "zeros": zeros,
+    }
+    return json.loads(json.dumps(made))
+
+
+def _steps(synthesizer: Synthesizer) -> tuple[dict[str, object], object]:
+    """The mechanisms that run, and the tables that they may choose."""
+    if synthesizer.method == "mwem":
+        mechanism = synthesizer.mwem
+        steps: dict[str, object] = {
+            "rounds": mechanism.rounds,
+            "noise": repr(mechanism.noise),
+            "choice": repr(mechanism.choice),
+            "count": repr(mechanism.count),
+        }
+        return steps, mechanism.workload.to_dict()
+    plan = synthesizer.schedule
+    steps = {
         "rounds": plan.rounds,
         "singles": repr(plan.singles),
         "noise": repr(plan.noise),
         "choice": repr(plan.choice),
-        "method": synthesizer.method,
-        "cells": synthesizer.cells,
-        "tables": [[list(names), weight] for names, weight in synthesizer.weights.items()],
-        "zeros": zeros,
     }
-    return json.loads(json.dumps(made))
+    return steps, [[list(names), weight] for names, weight in synthesizer.weights.items()]

@@ -3,6 +3,7 @@
     adaptive      measures the tables that its model gets most wrong (discreet.synthesis.adaptive)
     tree          the same with a spanning tree of pairs: fast, and enough for weakly related columns
     independent   every column by itself
+    mwem          one weight for every combination of values, where there are few (discreet.synthesis.small_universe)
 
 Nothing but the declaration and what was paid for reaches the output: number of rows, categories, bins, correlations.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -20,15 +21,17 @@ from discreet.data.records import Records
 from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.privacy.event import Event
-from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.guarantee import ZCDP, Guarantee, PureDP
 from discreet.privacy.neighbours import Neighbours
 from discreet.queries.marginals import Marginals, marginals
 from discreet.queries.workload import Workload, same_domain, swaps
 from discreet.release.counted import counted
 from discreet.release.noise import relation_for
-from discreet.synthesis import singles
-from discreet.synthesis.adaptive import CELLS, SMALLEST, Adaptive, Progress, candidates
+from discreet.synthesis import singles, small_universe
+from discreet.synthesis.adaptive import CELLS, KEPT, SMALLEST, Adaptive, Progress, candidates
 from discreet.synthesis.encoding import MOST, Encoding
+from discreet.synthesis.group import for_a_unit, for_one_row
+from discreet.synthesis.progress_bar import bar
 from discreet.synthesis.schedule import Schedule, schedule
 from discreet.synthesis.synthetic import Synthetic
 
@@ -36,9 +39,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from discreet.release.independent import IndependentNoise
+    from discreet.release.mwem import MWEM
     from discreet.structured.marginal_release import MarginalRelease
+    from discreet.synthesis.explain import Explanation
 
-Method = Literal["adaptive", "tree", "independent"]
+Method = Literal["adaptive", "tree", "independent", "mwem"]
+METHODS = ("adaptive", "tree", "independent", "mwem")
+LEAST = 1 << 26  # bytes that a fit may need whatever its model: half of them for parts of cliques that are kept
+CELL = 64  # bytes that a cell of the model takes in a fit: factors, beliefs, messages and descent together
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -46,8 +54,9 @@ class Synthesizer:
     """Fit a model of a table under a budget; sample rows from it for nothing.
 
     Without `n` one unit may be added or removed; with a public `n` one may be replaced.  A unit has at most
-    `rows_per_unit` rows, which the caller must enforce (a curator does).  `cells` bounds the model and with it time
-    and memory, `time_limit` (seconds) ends the rounds early, `bins` sets the intervals of ordered columns with many
+    `rows_per_unit` rows, which the caller must enforce (a curator does).  `cells` bounds the model and with it time,
+    `memory` (bytes) bounds it and the tables of counts besides the rows themselves, `time_limit` (seconds) ends the
+    rounds early, `bins` sets the intervals of ordered columns with many
     values, and `zeros` marks combinations that cannot occur.
 
     >>> from discreet.data.columns import Boolean, Integer
@@ -66,23 +75,27 @@ class Synthesizer:
     rows_per_unit: int = field(default=1, kw_only=True)
     rounds: int | None = field(default=None, kw_only=True)
     cells: int = field(default=CELLS, kw_only=True)
+    memory: int | None = field(default=None, kw_only=True)
     time_limit: float = field(default=math.inf, kw_only=True)
     bins: Mapping[str, int] | None = field(default=None, kw_only=True)
     most: int = field(default=MOST, kw_only=True)
     zeros: Mapping[Sequence[str], npt.ArrayLike] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        require(self.method in ("adaptive", "tree", "independent"), "a method", method=self.method)
+        require(self.method in METHODS, f"a method among {', '.join(METHODS)}", method=self.method)
         for name in ("rows_per_unit", "cells"):
             given = getattr(self, name)
             whole = isinstance(given, int) and not isinstance(given, bool)
             require(whole and given >= 1, f"an integer {name} >= 1", **{name: given})
+        if self.memory is not None:
+            whole = isinstance(self.memory, int) and not isinstance(self.memory, bool)
+            require(whole and self.memory >= LEAST, f"an integer memory >= {LEAST} bytes", memory=self.memory)
         require(self.time_limit > 0, "time_limit > 0", time_limit=self.time_limit)
         if self.workload is not None:
             if not isinstance(self.workload, Marginals):
                 raise UnsupportedError("the workload of a synthesizer is a set of marginals: marginals(domain, 2)")
             same_domain(self.encoding.domain, self.workload.domain)
-        self.schedule  # noqa: B018 - refuse a bad budget now
+        _ = self.mwem if self.method == "mwem" else self.schedule  # refuse a bad budget now
 
     @property
     def neighbours(self) -> type[Neighbours]:
@@ -93,6 +106,16 @@ class Synthesizer:
     def encoding(self) -> Encoding:
         """The intervals of all columns."""
         return Encoding(self.domain, bins=self.bins, most=self.most)
+
+    @property
+    def capacity(self) -> int:
+        """The most cells that the model may have: `cells`, or what half of the memory above the least holds."""
+        return self.cells if self.memory is None else max(SMALLEST, min(self.cells, self._spare // CELL))
+
+    @property
+    def _spare(self) -> int:
+        """Bytes for the model, and as many for tables of counts that are kept between rounds."""
+        return KEPT * 8 if self.memory is None else (self.memory - LEAST // 2) // 2
 
     @property
     def weights(self) -> dict[tuple[str, ...], int]:
@@ -116,7 +139,7 @@ class Synthesizer:
         moved = self.rows_per_unit * (2 if swaps(self.neighbours) else 1)
         reach = self.rows_per_unit**2 * (2 if swaps(self.neighbours) else 1)
         singles = sum(declared.size for declared in self.encoding.coarse.values())
-        most = max(self.cells, SMALLEST) * rounds + singles
+        most = max(self.capacity, SMALLEST) * rounds + singles
         return schedule(
             self.budget, rounds=rounds, reach=reach, moved=moved, weight=max(weights.values(), default=1), cells=most
         )
@@ -125,9 +148,14 @@ class Synthesizer:
     def singles(self) -> IndependentNoise | MarginalRelease:
         """The mechanism that measures every column by itself; a unit of k rows is a group of k."""
         share = self.schedule.singles
-        group = self.rows_per_unit
-        paid = replace(share, **_divided(share, group), neighbours=self.neighbours)  # type: ignore[type-var]
+        assert isinstance(share, PureDP | ZCDP)
+        paid = for_one_row(share, self.rows_per_unit).under(self.neighbours)
         return singles.mechanism(self.encoding.coarse, paid, n=self.n)
+
+    @property
+    def mwem(self) -> MWEM:
+        """The mechanism of the method of that name."""
+        return small_universe.mechanism(self)
 
     def fit(
         self,
@@ -136,71 +164,66 @@ class Synthesizer:
         rng: RandomSource | None = None,
         progress: bool = False,
         checkpoint: str | Path | None = None,
+        mark: str | None = None,
     ) -> Synthetic:
-        """Measure and fit: frames, files, encoded rows.  With `checkpoint` a stopped run goes on where it was."""
+        """Measure and fit: frames, files, encoded rows.  With `checkpoint` a stopped run goes on where it was.
+
+        `mark` is written into the checkpoint and must be in one that is there: who paid for it.
+        """
         from discreet.synthesis.stored import load_progress, save_progress
 
-        encoding, plan = self.encoding, self.schedule
+        encoding = self.encoding
         rows = counted(data, encoding.domain, neighbours=self.neighbours)
         if not isinstance(rows, Records):
             raise UnsupportedError("a synthesizer is fitted to rows: pass a frame, a file or Records")
         rows = encoding.encode(rows)
-        saved = load_progress(checkpoint, self) if checkpoint is not None else None
+        if self.method == "mwem":
+            require(checkpoint is None, "no checkpoint for mwem, whose runs are short", checkpoint=str(checkpoint))
+            made = self.mwem(rows, rng=rng)
+            assert made.model is not None
+            return Synthetic(encoding=encoding, model=made.model, guarantee=self.privacy(), progress=Progress([]))
+        plan = self.schedule
+        saved = load_progress(checkpoint, self, mark=mark) if checkpoint is not None else None
         state = Progress(singles.measured(self.singles, rows, rng=rng)) if saved is None else saved
-        shown = _bar(plan.rounds) if progress else None
-
-        def after(now: Progress) -> None:
-            if checkpoint is not None:
-                save_progress(checkpoint, self, now)
-            if shown is not None:
-                shown(now)
-
         rounds = Adaptive(
             domain=encoding.coarse,
             weights=self.weights,
             schedule=plan,
-            cells=self.cells,
+            cells=self.capacity,
+            kept=min(KEPT, self._spare // 8),
             seconds=self.time_limit,
             zeros=encoding.within(self.zeros) if self.zeros else None,
             tree=self.method == "tree",
         )
-        after(state)
-        fitted = rounds.run(rows, state, rng=rng, after=after)
+        with bar(plan.rounds, shown=progress) as show:
+
+            def after(now: Progress) -> None:
+                if checkpoint is not None:
+                    save_progress(checkpoint, self, now, mark=mark)
+                show(now.rounds)
+
+            after(state)
+            fitted = rounds.run(rows, state, rng=rng, after=after)
         return Synthetic(encoding=encoding, model=fitted.model, guarantee=self.privacy(), progress=state, schedule=plan)
+
+    def explain(self, n: int | None = None) -> Explanation:
+        """What would be spent on what, and how far the noise alone would be off; nothing is read or spent.
+
+        `n` is a public guess of the number of rows.
+        """
+        from discreet.synthesis.explain import explain
+
+        return explain(self, n=n)
 
     def privacy(self) -> Guarantee:
         """The budget, for the relation served."""
         return self.budget.under(self.neighbours)
 
     def event(self) -> Event:
-        """What runs, for the accountant."""
-        return self.schedule.event(self.singles.event())
+        """What runs, for the accountant, with the influence of a whole unit."""
+        if self.method == "mwem":
+            return for_a_unit(self.mwem.event(), self.rows_per_unit)
+        return self.schedule.event(for_a_unit(self.singles.event(), self.rows_per_unit))
 
     def __repr__(self) -> str:
         return f"Synthesizer({len(self.domain)} columns, {self.budget!r}, method={self.method!r})"
-
-
-def _divided(share: Guarantee, group: int) -> dict[str, object]:
-    """The share for one row, so that a group of rows costs the share: epsilon / k, rho / k^2."""
-    from discreet.privacy.guarantee import ZCDP, PureDP
-    from discreet.privacy.number import exact
-
-    if isinstance(share, PureDP):
-        return {"epsilon": exact(share.epsilon) / group}
-    assert isinstance(share, ZCDP)
-    return {"rho": exact(share.rho) / group**2}
-
-
-def _bar(rounds: int):  # noqa: ANN202 - a function of the progress
-    from rich.progress import Progress as Bar
-
-    bar = Bar(transient=True)
-    task = bar.add_task("measuring", total=rounds)
-    bar.start()
-
-    def show(now: Progress) -> None:
-        bar.update(task, completed=now.rounds)
-        if now.rounds == rounds:
-            bar.stop()
-
-    return show

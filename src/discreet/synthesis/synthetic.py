@@ -10,7 +10,7 @@ from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource
 from discreet.privacy.guarantee import Guarantee
 from discreet.queries.workload import Workload
-from discreet.release.models.graphical import GraphicalModel
+from discreet.release.models.base import Model
 from discreet.synthesis.adaptive import Progress
 from discreet.synthesis.encoding import Encoding
 from discreet.synthesis.schedule import Schedule
@@ -32,7 +32,7 @@ class Synthetic:
     """
 
     encoding: Encoding
-    model: GraphicalModel
+    model: Model
     guarantee: Guarantee
     progress: Progress
     schedule: Schedule | None = None
