@@ -8,8 +8,8 @@ the least.  Then
     agnostic     Pr[bad] <= N (cosh t - alpha sinh t)^n,   t = min{epsilon / 2, atanh alpha},
 
 the second at most N exp(-n min{alpha^2 / 2, epsilon alpha / 4}): privacy is free when epsilon >= 2 atanh alpha.
-Conversely, let T datasets of n rows be drawn by the same coins, such that no hypothesis is good for two of them and that the first
-differs from each other one in K ~ Bin(n, q) rows.  An epsilon-DP learner that fails with probability at most beta has
+Conversely, let T datasets of n rows be drawn by the same coins, such that no hypothesis is good for two of them and the
+first differs from each other one in K ~ Bin(n, q) rows.  An epsilon-DP learner that fails with probability beta has
 
     (T - 1) E[e^(-epsilon K); K in the upper 1 - beta of its law] <= beta.
 
@@ -235,7 +235,7 @@ def split(m: int, q: Question) -> int:
 def local(m: int, q: Question) -> int:
     """One bit a user, m groups of users as even as can be; the formula, and no less than whole users need.
 
-    A group fails with probability p = 2 e^(-users c^2 tau^2 / 2); groups are independent, so all hold with prod (1 - p).
+    A group fails with probability p = 2 e^(-users c^2 tau^2 / 2); groups are independent: all hold with prod (1 - p).
     """
     rate = (math.tanh(q.epsilon / 2) * q.error) ** 2 / 2
 

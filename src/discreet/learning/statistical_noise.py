@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from discreet.composition.filter import largest_rho
@@ -92,22 +93,7 @@ class StatisticalNoise:
     @property
     def mechanism(self) -> Noise:
         """The noise of one sum."""
-        share, step = self.releases, self.sensitivity
-        match self.budget:
-            case PureDP(epsilon):
-                return Laplace(epsilon=exact(epsilon) / share, sensitivity=step)
-            case ApproxDP(epsilon, delta):
-                laplace = Laplace(epsilon=exact(epsilon) / share, sensitivity=step)
-                if exact(delta) == 0:
-                    return laplace
-                gaussian = self._gaussian(largest_rho(exact(epsilon), exact(delta)))
-                return laplace if variance(laplace) <= variance(gaussian) else gaussian
-            case ZCDP(rho):
-                return self._gaussian(exact(rho))
-        raise AssertionError
-
-    def _gaussian(self, rho: Fraction) -> Noise:
-        return noise_for(ZCDP(rho / self.releases), absolute=self.sensitivity, square=self.sensitivity**2, size=1)
+        return _mechanism(self.budget, self.releases, self.sensitivity)
 
     def privacy(self) -> Guarantee:
         """What all answers together promise: the budget, under the relation that n decides."""
@@ -146,21 +132,37 @@ class StatisticalNoise:
 
     def _adaptive(self, beta: float, n: float) -> float:
         """The least of the theorem over a grid of its free numbers."""
-        found = []
-        for delta, epsilon in self._profiles(beta):
-            share, slip = (beta / 2, 4 * delta / beta) if delta else (beta, 0.0)  # 2 delta / slip is beta / 2
-            apart = 2 * (math.expm1(epsilon) + slip)
-            found += [self._noise(share * c, n) + 2 * c + apart for c in (10.0**-power for power in range(1, 13))]
-        return min(found)
+        share, apart = _generalisation(self.privacy(), beta)
+        grid = (10 ** (-power / 4) for power in range(4, 49))
+        return apart + min(self._noise(share * c, n) + 2 * c for c in grid)
 
-    def _profiles(self, beta: float) -> list[tuple[float, float]]:
-        """Pairs (delta, epsilon) that the answers satisfy under Replace."""
-        promise = self.privacy().to_replace()
-        if isinstance(promise, PureDP):
-            return [(0.0, min(700.0, float(exact(promise.epsilon))))]
-        found = []
-        for power in range(2, 16):
-            delta = beta * 10.0**-power
-            if not isinstance(promise, ApproxDP) or exact(promise.delta) <= exact(delta):
-                found.append((delta, min(700.0, float(exact(promise.to_approx(delta).epsilon)))))
-        return found or [(beta, 700.0)]
+
+@lru_cache(maxsize=256)
+def _generalisation(promise: Guarantee, beta: float) -> tuple[float, float]:
+    """What is left of beta for the noise, and the least 2 (e^epsilon - 1) + 2 g, 2 delta / g being the rest of it."""
+    swapped = promise.to_replace()
+    if isinstance(swapped, PureDP):
+        return beta, 2 * math.expm1(min(700.0, float(exact(swapped.epsilon))))
+    found = [math.inf]
+    for delta in (beta * 10.0**-power for power in range(2, 16)):
+        if not isinstance(swapped, ApproxDP) or exact(swapped.delta) <= exact(delta):
+            epsilon = min(700.0, float(exact(swapped.to_approx(delta).epsilon)))
+            found.append(2 * (math.expm1(epsilon) + 4 * delta / beta))
+    return beta / 2, min(found)
+
+
+@lru_cache(maxsize=256)
+def _mechanism(budget: Guarantee, share: int, step: int) -> Noise:
+    """The noise of one of `share` sums that a row moves by `step`."""
+    if isinstance(budget, ZCDP):
+        return _gaussian(exact(budget.rho), share, step)
+    assert isinstance(budget, PureDP | ApproxDP)
+    laplace = Laplace(epsilon=exact(budget.epsilon) / share, sensitivity=step)
+    if isinstance(budget, PureDP) or exact(budget.delta) == 0:
+        return laplace
+    gaussian = _gaussian(largest_rho(exact(budget.epsilon), exact(budget.delta)), share, step)
+    return laplace if variance(laplace) <= variance(gaussian) else gaussian
+
+
+def _gaussian(rho: Fraction, share: int, step: int) -> Noise:
+    return noise_for(ZCDP(rho / share), absolute=step, square=step**2, size=1)
