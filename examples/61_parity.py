@@ -32,5 +32,5 @@ for n in (4_000, 40_000, 400_000):
 
 # --8<-- [start:replaced]
 public = ParityLearner(epsilon=1.0, n=4000).fit(bits, labels)  # n is public: one row is replaced
-print(public.privacy().neighbours.__name__, f"{float(public.keep):.4f}", f"{float(public.abort):.4f}")
+print(public.relation.__name__, f"{float(public.keep):.4f}", f"{float(public.abort):.4f}")
 # --8<-- [end:replaced]

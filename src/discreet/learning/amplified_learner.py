@@ -13,7 +13,7 @@ blocks by position would all change when one row is removed.  Proof: docs/theory
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 from discreet.composition.parallel import parallel
 from discreet.errors import require
@@ -21,7 +21,7 @@ from discreet.hazmat.entropy import RandomSource, source
 from discreet.hazmat.samplers import uniform_below
 from discreet.learning.exponential_learner import fitted, selection
 from discreet.learning.hypotheses import labelled, public_rows
-from discreet.learning.learner import Learner, for_rows
+from discreet.learning.learner import Base, for_rows
 from discreet.learning.panel import best_of_panel
 from discreet.privacy.event import ApproxEvent, Event, PureEvent
 from discreet.privacy.guarantee import ApproxDP, Guarantee, PureDP
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Amplified:
+class Amplified(Generic[Base]):
     """A learner that fails less often.  `fit` sets `learners_`, one for each block, and `best_`, the chosen one.
 
     >>> import numpy as np
@@ -50,13 +50,13 @@ class Amplified:
     (PureDP(epsilon=1.0), 4)
     """
 
-    learner: Learner
+    learner: Base
     _: KW_ONLY
     blocks: int
     epsilon: Number
     n: int | None = None
-    learners_: list[Learner] = field(init=False, repr=False)
-    best_: Learner = field(init=False, repr=False)
+    learners_: list[Base] = field(init=False, repr=False)
+    best_: Base = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         require(exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
@@ -66,7 +66,7 @@ class Amplified:
         require(self.n is None or self.n >= 2 * self.blocks, "n >= 2 blocks", n=self.n, blocks=self.blocks)
         self.privacy()
 
-    def _block_learner(self) -> Learner:
+    def _block_learner(self) -> Base:
         return for_rows(self.learner, None if self.n is None else self.n // (2 * self.blocks))
 
     def fit(self, x: object, y: object, *, rng: RandomSource | None = None) -> Self:

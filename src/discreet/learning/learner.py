@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 from discreet.errors import UnsupportedError
 from discreet.hazmat.entropy import RandomSource
@@ -27,7 +27,10 @@ class Learner(Protocol):
         ...
 
 
-def for_rows(learner: Learner, n: int | None) -> Learner:
+Base = TypeVar("Base", bound=Learner)
+
+
+def for_rows(learner: Base, n: int | None) -> Base:
     """A copy of a learner for n rows, which are public; for any number of rows, which is private, where n is None."""
     takes_n = is_dataclass(learner) and any(one.name == "n" for one in fields(learner))
     if takes_n:

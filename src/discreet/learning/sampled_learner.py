@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 from discreet.composition.amplification import sampling_rate
 from discreet.errors import UnsupportedError, require
@@ -23,7 +23,7 @@ from discreet.hazmat.entropy import RandomSource, source
 from discreet.hazmat.samplers import bernoulli, uniform_below
 from discreet.learning.exponential_learner import fitted
 from discreet.learning.hypotheses import labelled, public_rows
-from discreet.learning.learner import Learner, for_rows
+from discreet.learning.learner import Base, for_rows
 from discreet.privacy.event import PureEvent
 from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
@@ -39,7 +39,7 @@ _rate = lru_cache(maxsize=256)(sampling_rate)
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class Sampled(Generic[Base]):
     """A learner on a secret sample.  `fit` sets `learner_`, fitted to the sample, which is never told.
 
     >>> import numpy as np
@@ -53,11 +53,11 @@ class Sampled:
     (PureDP(epsilon=0.1), 0.061207)
     """
 
-    learner: Learner
+    learner: Base
     _: KW_ONLY
     epsilon: Number
     n: int | None = None
-    learner_: Learner = field(init=False, repr=False)
+    learner_: Base = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         require(exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
