@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from discreet.cli import begin, ledger, models, questions
+from discreet.cli import attack, begin, ledger, models, questions
 from discreet.errors import BudgetExhausted, DiscreetError
 
 app = typer.Typer(help="Private answers with error bars, paid for first.", no_args_is_help=True)
@@ -20,6 +20,7 @@ for command in (models.fit, models.predict):
 for command in (begin.init, begin.demo, begin.bench):
     app.command()(command)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(attack.app, name="attack")
 
 
 def main() -> None:

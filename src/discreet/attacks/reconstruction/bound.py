@@ -5,9 +5,9 @@ computed from M(x) agrees with x, in expectation, in at most a fraction (e^epsil
 bits; and in all but a fraction s of them with at most that probability over 1 - s.  Randomized response attains it.
 
 Proof.  Fix bit i and let T be the event that the guess of it is 1.  With p_b = Pr[T | x_i = b] the guess is right with
-probability (p_1 + 1 - p_0) / 2, and p_1 <= e^epsilon p_0 + delta, 1 - p_0 <= e^epsilon (1 - p_1) + delta.  Adding
-e^epsilon times the one to ... both constraints bind where p_1 = 1 - p_0 = (e^epsilon + delta) / (1 + e^epsilon).  The
-second claim is Markov's inequality for the fraction of bits that are right.  docs/theory/reconstruction.md.
+probability s = (p_1 + 1 - p_0) / 2.  Privacy says p_1 <= e^epsilon p_0 + delta and 1 - p_0 <= e^epsilon (1 - p_1) +
+delta; their sum is 2 s <= e^epsilon (2 - 2 s) + 2 delta.  The second claim is Markov's inequality for the fraction of
+bits that are right.  See docs/theory/reconstruction.md.
 """
 
 from __future__ import annotations

@@ -1,0 +1,36 @@
+"""Commands of the attack lab: what an adversary gets from a naive system, and from discreet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.privacy.guarantee import ApproxDP
+from discreet.terminal import shown, waiting
+
+Plot = Annotated[Path | None, typer.Option(help="write a picture: .svg, .png or .html")]
+
+app = typer.Typer(help="Attack made-up secrets behind a naive system and behind discreet.", no_args_is_help=True)
+
+
+@app.command("reconstruct")
+def reconstruct(
+    rows: Annotated[int, typer.Option(help="people, with one secret bit each")] = 1000,
+    queries: Annotated[int, typer.Option(help="counts that are asked")] = 4000,
+    noise: Annotated[float, typer.Option(help="what the naive system adds at most")] = 5.0,
+    epsilon: Annotated[str, typer.Option(help="discreet's budget for all answers")] = "1",
+    delta: Annotated[str, typer.Option(help="with its delta")] = "1e-6",
+    seed: Annotated[int, typer.Option(help="of the made-up secrets")] = 0,
+    plot: Plot = None,
+) -> None:
+    """Rebuild secret bits from many noisy counts."""
+    from discreet.attacks.lab import compare_reconstruction
+
+    with waiting("attacking ..."):
+        found = compare_reconstruction(rows, queries, noise=noise, budget=ApproxDP(epsilon, delta), seed=seed)
+    shown(str(found))
+    if plot is not None:
+        found.plot().save(str(plot))
+        typer.echo(f"wrote {plot}")
