@@ -67,7 +67,12 @@ class Moments:
     events: tuple[Event, ...]
 
 
-def ratios(width: int, constant: int) -> tuple[int, int]:
+def mean_sensitivities(width: int) -> tuple[int, int]:
+    """Of (SCALE / 2, u), in l1 and in squared l2: |u|_1^2 <= width |u|_2^2, and |u|_1 is an integer."""
+    return SCALE // 2 + math.isqrt(width * SCALE**2), SCALE**2 + (SCALE // 2) ** 2
+
+
+def sensitivities(width: int, constant: int) -> tuple[int, int]:
     """The l1 and the squared l2 sensitivity of the weighted moments."""
     bound = SCALE * SCALE + constant * constant
     return ON * bound + math.ceil(Fraction(OFF * width * bound, 2)), (ON * bound) ** 2
@@ -105,7 +110,7 @@ def noisy_moments(
     import numpy as np
 
     width = vectors.shape[1]
-    absolute, square = ratios(width, constant)
+    absolute, square = sensitivities(width, constant)
     noise = allowance.noise(share, absolute=absolute, square=square)
     noisy = noise(weighted(within(vectors, radius), groups, number, constant), rng=rng).astype(np.float64)
     sd = math.sqrt(variance(noise))
@@ -141,9 +146,8 @@ def noisy_means(
     units = within(vectors, radius)
     sums = np.zeros((number, width + 1), dtype=np.int64)
     np.add.at(sums, groups, np.column_stack([np.full(len(units), constant, dtype=np.int64), units]))
-    noise = allowance.noise(
-        share, absolute=constant + math.isqrt(width * SCALE**2), square=SCALE**2 + constant**2
-    )  # |u|_1^2 <= width |u|_2^2, and |u|_1 is an integer
+    absolute, square = mean_sensitivities(width)
+    noise = allowance.noise(share, absolute=absolute, square=square)
     noisy = noise(sums, rng=rng).astype(np.float64)
     counts, unit, sd = noisy[:, 0] / constant, radius / SCALE, math.sqrt(variance(noise))
     return Moments(
@@ -153,6 +157,40 @@ def noisy_means(
         sd=0.0,
         sum_sd=sd * unit,
         count_sd=sd / constant,
+        events=(noise.event(),),
+    )
+
+
+def square_sensitivity() -> int:
+    """Of the squares of the entries of u, in l1 and in l2: their sum is at most SCALE^2."""
+    return SCALE * SCALE
+
+
+def noisy_squares(
+    vectors: Floats,
+    groups: Whole,
+    number: int,
+    *,
+    radius: float,
+    allowance: Allowance,
+    share: Fraction,
+    rng: RandomSource | None,
+) -> Moments:
+    """Sums of squares of the entries only, as diagonal second moments: no product is measured."""
+    import numpy as np
+
+    units = within(vectors, radius)
+    sums = np.zeros((number, vectors.shape[1]), dtype=np.int64)
+    np.add.at(sums, groups, units * units)
+    noise = allowance.noise(share, absolute=square_sensitivity(), square=square_sensitivity() ** 2)
+    noisy, unit = noise(sums, rng=rng).astype(np.float64), radius / SCALE
+    return Moments(
+        counts=np.zeros(number),
+        means=np.zeros_like(noisy),
+        seconds=np.stack([np.diag(one) for one in noisy]) * unit**2,
+        sd=math.sqrt(variance(noise)) * unit**2,
+        sum_sd=0.0,
+        count_sd=0.0,
         events=(noise.event(),),
     )
 
@@ -171,7 +209,7 @@ def noisy_radius(
     import numpy as np
 
     choice = allowance.choice(share, sensitivity=1)
-    absolute, square = ratios(width, SCALE // 2)
+    absolute, square = sensitivities(width, SCALE // 2)
     sd = math.sqrt(variance(allowance.noise(later, absolute=absolute, square=square)))
     worth = CUT * sd / OFF / SCALE**2 * math.sqrt(width)  # rows whose moments are as large as the noise
     blur = float(1 / choice.rate)  # rows that the choice cannot tell apart

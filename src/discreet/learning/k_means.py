@@ -24,14 +24,15 @@ from discreet.data.domain import Domain
 from discreet.data.records import Records
 from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource
-from discreet.learning.clipped_moments import noisy_means
+from discreet.learning.clipped_moments import mean_sensitivities, noisy_means
 from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.k_means_grid import CELLS, first_centres, side
+from discreet.learning.least_noise import least_noise
 from discreet.learning.principal_components_fit import entries, subspace
 from discreet.learning.scaling_units import in_units
 from discreet.privacy.event import ComposedEvent, Event
-from discreet.privacy.guarantee import ApproxDP, Guarantee, PureDP
+from discreet.privacy.guarantee import Guarantee
 from discreet.release.allowance import Allowance
 from discreet.release.noise import variance
 
@@ -46,7 +47,7 @@ MAIN = 4  # directions, at most
 COUNT, GRID = Fraction(1, 20), Fraction(1, 2)  # shares where the grid is over the vectors
 DIRECTIONS, GRID_ALONG = Fraction(1, 2), Fraction(1, 5)  # shares where it is along main directions
 DEVIATIONS = 3  # of a direction that its axis covers on either side
-CLIP = 2  # root mean square distances at which a row's distance from its centre is clipped
+CLIP = 1.5  # root mean square distances at which a row's distance from its centre is clipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
     >>> from discreet.hazmat.entropy import SeededRandom
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(25, 5, (2000, 2)), rng.normal(75, 5, (2000, 2))]).round()
+    >>> from discreet.privacy.guarantee import PureDP
     >>> model = KMeans(2, budget=PureDP(1), domain=Domain({"a": Integer(0, 100), "b": Integer(0, 100)}))
     >>> np.sort(model.fit(X, rng=SeededRandom(1)).cluster_centers_.round(), axis=0).tolist()
     [[25.0, 25.0], [75.0, 75.0]]
@@ -151,7 +153,9 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
         found = subspace(vectors, math.sqrt(design.square), allowance=allowance, amount=amount, rng=rng)
         axes = max(1, min(MAIN, self.n_clusters - 1))
         widths = DEVIATIONS * np.sqrt(found.variances[:axes])
-        widths[widths == 0] = DEVIATIONS * found.radius / math.sqrt(design.width)  # no more than noise: as any direction
+        widths[widths == 0] = (
+            DEVIATIONS * found.radius / math.sqrt(design.width)
+        )  # no more than noise: as any direction
         noise = allowance.noise(GRID_ALONG * allowance.total, absolute=1, square=1)
         rows = found.count if self.expected_rows is None else float(self.expected_rows)
         parts = side(rows, math.sqrt(variance(noise)), axes=axes, clusters=self.n_clusters)
@@ -197,26 +201,16 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
 def allowance_for(budget: Guarantee, width: int, clusters: int) -> Allowance:
     """The budget as Laplace noise at epsilon or as Gaussian noise, whichever is less by public numbers.
 
+    >>> from discreet.privacy.guarantee import ApproxDP
     >>> allowance_for(ApproxDP(1.0, 1e-6), 4, 3).budget
     PureDP(epsilon=1.0)
     >>> allowance_for(ApproxDP(1.0, 1e-6), 64, 10).budget
     ApproxDP(epsilon=1.0, delta=1e-06)
     """
     numbers = 1 + CELLS + clusters * (width + 1) + entries(width)
-    whole_budget = Allowance(budget, entries=numbers)
-    if not isinstance(budget, ApproxDP) or width > AXES:
-        return whole_budget
-    pure = Allowance(PureDP(budget.epsilon, neighbours=budget.neighbours), entries=numbers)
-    if budget.delta == 0:
-        return pure
-    rest = 1 - COUNT - GRID
-
-    def size(amount: Allowance) -> float:
-        counts = amount.noise(GRID * amount.total, absolute=1, square=1)
-        sums = amount.noise(rest * amount.total, absolute=math.isqrt(width * 2**40) + 2**19, square=5 * 2**38)
-        return variance(counts) * variance(sums)
-
-    return pure if size(pure) <= size(whole_budget) else whole_budget
+    if width > AXES:
+        return Allowance(budget, entries=numbers)
+    return least_noise(budget, [(GRID, 1, 1), (1 - COUNT - GRID, *mean_sensitivities(width))], entries=numbers)
 
 
 def whole(name: str, value: object, *, most: int | None = None) -> int:

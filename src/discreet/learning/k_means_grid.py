@@ -23,17 +23,18 @@ if TYPE_CHECKING:
 
 CELLS = 1 << 18  # of a grid, at most
 HEAVIEST = 1 << 12  # cells that are clustered
+FINE = 3  # cells for as many rows as the noise is worth
 STARTS = 10  # of k-means on the cells
 SEED = 0  # of k-means on the cells, which are public
 
 
 def side(rows: float, sd: float, *, axes: int, clusters: int) -> int:
-    """How many cells an axis is cut into: at least 4 cells a cluster, and else one cell for `sd` rows.
+    """How many cells an axis is cut into: at least 4 cells a cluster, and else FINE cells for `sd` rows.
 
     >>> side(100_000, 20, axes=4, clusters=5), side(150, 100, axes=4, clusters=3)
-    (8, 2)
+    (11, 2)
     """
-    wanted = math.floor(max(rows / max(sd, 1e-3), 1.0) ** (1 / axes) + 1e-9)
+    wanted = math.floor(max(FINE * rows / max(sd, 1e-3), 1.0) ** (1 / axes) + 1e-9)
     least = math.ceil((4 * clusters) ** (1 / axes) - 1e-9)
     most = math.floor(CELLS ** (1 / axes) + 1e-9)
     return max(2, least, min(wanted, most))
