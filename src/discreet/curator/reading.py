@@ -9,7 +9,7 @@ In all at most `rows_per_unit` rows of a unit are kept, by a keyed hash of that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -36,7 +36,8 @@ Released = TypeVar("Released")
 class Reading:
     """Some columns of a table, on an engine.  Nothing is read before `through`.
 
-    `whole=True` asks for a histogram whatever its size; `sets` are those of a workload of marginals.
+    `whole=True` asks for a histogram whatever its size; `sets` are those of a workload of marginals, whose tables have
+    the values of `coarse` where columns are cut into intervals (`cuts`).
     """
 
     table: Table
@@ -44,6 +45,8 @@ class Reading:
     engine: Engine
     whole: bool = False
     sets: tuple[tuple[str, ...], ...] = ()
+    coarse: Domain | None = None
+    cuts: Mapping[str, int] | None = None
 
     def __post_init__(self) -> None:
         for name, declared in self.domain.items():
@@ -72,7 +75,9 @@ class Reading:
         return bool(self.sets) and not self.counted and not isinstance(self.engine, DuckDB)
 
     def _tables(self) -> TablesOfCounts:
-        return TablesOfCounts(self.table, self.sets, domain=self.domain, engine=self.engine)
+        return TablesOfCounts(
+            self.table, self.sets, domain=self.coarse or self.domain, engine=self.engine, cuts=self.cuts
+        )
 
     def ready(self) -> None:
         """Refuse a source or column that is not there, before anything is paid."""

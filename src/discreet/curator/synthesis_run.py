@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING
 
 from discreet.composition.price import Price, price
 from discreet.curator.plan import PLANNER, rho_of, spending_of
-from discreet.curator.reading import Reading, columns_of
+from discreet.curator.reading import Reading, columns_of, rows_of
 from discreet.curator.release_run import guarded, private
 from discreet.data.columns import Text
+from discreet.data.engines.choose import engine_for
+from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.data.histogram import Histogram
 from discreet.data.records import Records
 from discreet.errors import DomainError, ParameterError, UnsupportedError, require
@@ -39,7 +41,6 @@ from discreet.synthesis.synthesizer import Method, Synthesizer
 if TYPE_CHECKING:
     from discreet.curator.curator import Curator
     from discreet.data.domain import Domain
-    from discreet.data.engines.tables_of_counts import TablesOfCounts
     from discreet.data.table import Table
     from discreet.privacy.guarantee import Guarantee
     from discreet.synthesis.synthetic import Synthetic
@@ -154,8 +155,17 @@ def ordered(
     held = private(curator, table)
     domain = columns_for(held, columns, workload)
     paid, cost = lane(epsilon, budget)
-    reading = curator._reading(domain, table)  # an engine that cannot read it is refused here
-    return Order(table, reading, _synthesizer(held, domain, paid, workload, method, settings), cost)
+    synthesizer = _synthesizer(held, domain, paid, workload, method, settings)
+    return Order(table, _reading(curator, table, synthesizer), synthesizer, cost)
+
+
+def _reading(curator: Curator, table: str, synthesizer: Synthesizer) -> Reading:
+    """The columns on the engine: rows or cells, or on other engines the tables that may be measured, in intervals."""
+    held, encoding = private(curator, table), synthesizer.encoding
+    engine = held.engine or curator._engine or engine_for(held.source)
+    alone = tuple((name,) for name in encoding.coarse)
+    sets = () if synthesizer.method == "mwem" else (*alone, *synthesizer.weights)
+    return Reading(held, encoding.domain, engine, sets=sets, coarse=encoding.coarse, cuts=encoding.cuts)
 
 
 def _file(given: object, method: Method) -> Path | None:
@@ -230,13 +240,6 @@ def _synthesizer(
     return made
 
 
-def _rows(data: Histogram | Records | TablesOfCounts) -> Records:
-    """Rows, where an engine counted the cells."""
-    import numpy as np
-
-    if isinstance(data, Records):
-        return data
-    assert isinstance(data, Histogram)
-    cells = np.asarray(data.counts, dtype=np.int64)
-    flat = np.repeat(np.arange(cells.size), cells.reshape(-1))
-    return Records(data.domain, list(np.unravel_index(flat, cells.shape)))
+def _rows(data: Histogram | Records | TablesOfCounts) -> Records | TablesOfCounts:
+    """Rows, where an engine counted the cells; tables as they are."""
+    return data if isinstance(data, TablesOfCounts) else rows_of(data)

@@ -57,6 +57,11 @@ class Encoding:
             made[name] = Integer(0, wanted - 1, nullable=declared.nullable)
         self.coarse = Domain(made)
 
+    @property
+    def cuts(self) -> dict[str, int]:
+        """The columns that are cut, each into how many intervals."""
+        return {name: len(edges) - 1 for name, edges in self.edges.items()}
+
     def encode(self, rows: Records) -> Records:
         """Positions among the intervals."""
         import numpy as np

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from discreet.data.domain import Domain
+from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.data.records import Records
 from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
@@ -25,7 +26,7 @@ from discreet.privacy.guarantee import ZCDP, Guarantee, PureDP
 from discreet.privacy.neighbours import Neighbours
 from discreet.queries.marginals import Marginals, marginals
 from discreet.queries.workload import Workload, same_domain, swaps
-from discreet.release.counted import counted
+from discreet.release.counted import counted, one_dataset
 from discreet.release.noise import relation_for
 from discreet.synthesis import singles, small_universe
 from discreet.synthesis.adaptive import CELLS, KEPT, SMALLEST, Adaptive, Progress, candidates
@@ -38,6 +39,7 @@ from discreet.synthesis.synthetic import Synthetic
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from discreet.queries.workload import Countable
     from discreet.release.independent import IndependentNoise
     from discreet.release.mwem import MWEM
     from discreet.structured.marginal_release import MarginalRelease
@@ -166,17 +168,15 @@ class Synthesizer:
         checkpoint: str | Path | None = None,
         mark: str | None = None,
     ) -> Synthetic:
-        """Measure and fit: frames, files, encoded rows.  With `checkpoint` a stopped run goes on where it was.
+        """Measure and fit: frames, files, encoded rows, tables of counts.
 
-        `mark` is written into the checkpoint and must be in one that is there: who paid for it.
+        With `checkpoint` a stopped run goes on where it was.  `mark` says who paid for the checkpoint: it is written
+        into it, and must be in one that is there.
         """
         from discreet.synthesis.stored import load_progress, save_progress
 
         encoding = self.encoding
-        rows = counted(data, encoding.domain, neighbours=self.neighbours)
-        if not isinstance(rows, Records):
-            raise UnsupportedError("a synthesizer is fitted to rows: pass a frame, a file or Records")
-        rows = encoding.encode(rows)
+        rows = self._encoded(data)
         if self.method == "mwem":
             require(checkpoint is None, "no checkpoint for mwem, whose runs are short", checkpoint=str(checkpoint))
             made = self.mwem(rows, rng=rng)
@@ -205,6 +205,18 @@ class Synthesizer:
             after(state)
             fitted = rounds.run(rows, state, rng=rng, after=after)
         return Synthetic(encoding=encoding, model=fitted.model, guarantee=self.privacy(), progress=state, schedule=plan)
+
+    def _encoded(self, data: object) -> Countable:
+        """The data in intervals: rows, or tables that an engine counts, interval by interval already."""
+        if isinstance(data, TablesOfCounts):
+            same_domain(self.encoding.coarse, data.domain)
+            if self.method == "mwem":
+                raise UnsupportedError("mwem counts all combinations of values: pass rows")
+            return one_dataset(data, self.neighbours)
+        rows = counted(data, self.encoding.domain, neighbours=self.neighbours)
+        if not isinstance(rows, Records):
+            raise UnsupportedError("a synthesizer is fitted to rows: pass a frame, a file or Records")
+        return self.encoding.encode(rows)
 
     def explain(self, n: int | None = None) -> Explanation:
         """What would be spent on what, and how far the noise alone would be off; nothing is read or spent.

@@ -3,6 +3,9 @@
 Sets of columns are joined into larger ones as long as these have at most `MOST` combinations of values.  Each
 joined set is one aggregation, one pass of the engine; the tables are sums of its cells.
 
+A column may be cut into intervals of about equal width (`cuts`): its positions are then those of the intervals, which
+the engine computes.
+
 A row with a NULL where none is declared, in any column of the domain, is dropped from all tables.  Of each unit at
 most `rows_per_unit` rows enter each pass, chosen by a keyed hash of that unit's rows alone, in each pass anew.  So
 every table moves by at most so many rows when a unit is added or removed, but not every table by the same rows: a
@@ -13,7 +16,7 @@ replaced even that is not enough, and mechanisms ask for `same_rows` (section 4 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.data.aggregation import Aggregation, Key, Measure, Sealed
@@ -45,12 +48,18 @@ class TablesOfCounts:
     ([0, 2, 0, 1], TablesOfCounts(passes=1))
     """
 
-    __slots__ = ("_covers", "_engine", "_found", "_table", "domain")
+    __slots__ = ("_covers", "_cuts", "_engine", "_found", "_table", "domain")
 
     def __init__(
-        self, table: Table, sets: Iterable[Sequence[str]], *, domain: Domain, engine: Engine | None = None
+        self,
+        table: Table,
+        sets: Iterable[Sequence[str]],
+        *,
+        domain: Domain,
+        engine: Engine | None = None,
+        cuts: Mapping[str, int] | None = None,
     ) -> None:
-        self.domain, self._table = domain, table
+        self.domain, self._table, self._cuts = domain, table, dict(cuts or {})
         self._engine: Engine = engine or table.engine or engine_for(table.source)
         self._covers = covers([frozenset(names) for names in sets], domain)
         self._found: dict[frozenset[str], npt.NDArray[np.int64]] = {}
@@ -99,13 +108,17 @@ class TablesOfCounts:
         return Aggregation(
             columns=tuple(name for name in self._table.domain if name in self.domain),
             where=tree(" AND ".join(needed)) if needed else None,
-            keys=tuple(position(name, declared) for name, declared in self.domain.items() if name in cover),
+            keys=tuple(self._key(name) for name in self.domain if name in cover),
             measures=(Measure(kind="rows"),),
             unit=self._table.unit,
             rows_per_unit=rows,
             groups_per_unit=rows,
             salt=self._table.salt,
         )
+
+    def _key(self, name: str) -> Key:
+        whole = self._table.domain[name]
+        return interval(name, whole, self._cuts[name]) if name in self._cuts else position(name, whole)
 
     def __repr__(self) -> str:
         return f"TablesOfCounts(passes={self.passes})"
@@ -147,6 +160,23 @@ def position(name: str, declared: Column) -> Key:
     if declared.nullable:
         shifted = f"CASE WHEN {quoted(name)} IS NULL THEN {high - low + 1} ELSE {shifted} END"
     return Key(code=tree(shifted), size=declared.size)
+
+
+def interval(name: str, declared: Column, count: int) -> Key:
+    """The interval of a value, of `count` that begin at the positions place * values // count; NULL is the last.
+
+    The last place whose beginning is at most p is ((p + 1) * count - 1) // values.
+
+    >>> from discreet.data.columns import Integer
+    >>> interval("age", Integer(0, 9), 4).code.sql(dialect="duckdb")
+    '(("age" - (0) + 1) * 4 - 1) // 10'
+    """
+    low, high = declared.codes
+    values = high - low + 1
+    place = f"(({quoted(name)} - ({low}) + 1) * {count} - 1) // {values}"
+    if declared.nullable:
+        place = f"CASE WHEN {quoted(name)} IS NULL THEN {count} ELSE {place} END"
+    return Key(code=tree(place), size=count + declared.nullable)
 
 
 def quoted(name: str) -> str:
