@@ -116,10 +116,9 @@ class _Node:
 
     def grow(self, splits: Sequence[Affine], masses: Sequence[float], ones: Sequence[float]) -> None:
         """Take the split with the least Gini impurity."""
-        pairs = [_clamped(mass, one, self) for mass, one in zip(masses, ones, strict=True)]
-        impurity = [_gini(m, o) + _gini(self.mass - m, self.ones - o) for m, o in pairs]
+        impurity = [_gini(m, o) + _gini(self.mass - m, self.ones - o) for m, o in zip(masses, ones, strict=True)]
         j = min(range(len(splits)), key=impurity.__getitem__)
-        (mass, one), split = pairs[j], splits[j]
+        mass, one, split = masses[j], ones[j], splits[j]
         self.split = split
         self.children = [
             _Node(self.mass - mass, self.ones - one, self.right_of, (*self.left_of, split)),
@@ -168,12 +167,7 @@ def learn_tree(
     return root.finished()
 
 
-def _clamped(mass: float, ones: float, node: _Node) -> tuple[float, float]:
-    """Answers made consistent with the node: neither side below 0."""
-    kept = min(max(mass, 0.0), node.mass)
-    low = max(0.0, node.ones - (node.mass - kept))
-    return kept, min(max(ones, low), min(kept, node.ones))
-
-
 def _gini(mass: float, ones: float) -> float:
-    return ones * (mass - ones) / mass if mass > 0 else 0.0
+    """ones (mass - ones) / mass, of answers made consistent: 0 <= ones <= mass."""
+    kept = min(max(ones, 0.0), mass)
+    return kept * (mass - kept) / mass if mass > 0 else 0.0
