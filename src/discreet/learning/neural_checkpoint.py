@@ -10,6 +10,7 @@ breaks this: whoever finishes both spends twice.  Theory: docs/theory/private_gr
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 from collections.abc import Mapping
@@ -103,7 +104,7 @@ class Checkpoint:
 
         damaged = LedgerError(f"the file {self._path} is damaged, or no training run")
         try:
-            with np.load(self._path, allow_pickle=False) as stored:
+            with np.load(io.BytesIO(self._path.read_bytes()), allow_pickle=False) as stored:
                 record = json.loads(stored["head"].tobytes())
                 weights, velocity, mean = (stored[name] for name in ("weights", "velocity", "mean"))
             step, rows, scores = int(record["step"]), int(record["rows"]), tuple(record["scores"])

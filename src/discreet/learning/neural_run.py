@@ -132,6 +132,7 @@ def run(
 ) -> Trained:
     """Train on private rows; `after` is called with every epoch that ended, and may say how good the network is."""
     torch = torch_or_refuse(settings.device)
+    torch.set_num_threads(torch.get_num_threads())  # and no other number, however busy the machine is
     network = _network(settings, inputs.shape[1], outputs, loss)
     bits = 53 if settings.device == "cuda" else 24
     places = alike(network, inputs.shape[1], classes=outputs if loss == "classes" else 0)
@@ -150,9 +151,7 @@ def run(
         rows, count, rest = _rows(settings, budget, len(inputs), None if state is None else state.rows, rng)
         bands = 1 if settings.noise == "independent" else settings.bands or BANDS
         rate = min(Fraction(1), Fraction(bands * settings.batch, rows))
-        each = (
-            -(-math.ceil(Fraction(rows, settings.batch)) // bands) * bands
-        )  # steps of an epoch: whole rounds of classes
+        each = -(-rows // (settings.batch * bands)) * bands  # steps of an epoch: whole rounds of classes
         plan = PrivateGradients.meeting(
             rest, rate=rate, steps=each * settings.epochs, parameters=len(network.weights), bands=bands,
             block=network.block, bits=bits,
@@ -169,15 +168,20 @@ def run(
             mean.copy_(torch.from_numpy(state.mean))
             begin, scores = state.step, list(state.scores)
 
-        def ended(step: int) -> None:
-            if file is not None:  # before anything is shown
-                at, pace, middle = (vector.cpu().numpy().copy() for vector in (network.weights, velocity, mean))
-                file.save(State(step, rows, at, pace, middle, tuple(scores)))
+        def show(step: int) -> None:
             moving = network.weights.clone()
             network.weights.copy_(mean)
             scores.append(after(step // each, network))
             network.weights.copy_(moving)
 
+        def ended(step: int) -> None:
+            if file is not None:  # before anything is shown
+                at, pace, middle = (vector.cpu().numpy().copy() for vector in (network.weights, velocity, mean))
+                file.save(State(step, rows, at, pace, middle, tuple(scores)))
+            show(step)
+
+        if begin:  # it may not have been shown before the run stopped
+            show(begin)
         private = torch.from_numpy(inputs).to(settings.device)
         labels = torch.from_numpy(targets).to(settings.device)
         sums = BlockSums(network, private, labels, places=places, bits=bits)

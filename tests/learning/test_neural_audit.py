@@ -1,0 +1,240 @@
+"""What training does is what is accounted for: the samples it draws, and how far one row moves what it releases."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import beta, binom, chisquare, norm
+
+from discreet.errors import UnsupportedError
+from discreet.hazmat.entropy import SeededRandom
+from discreet.learning.neural_batches import Batches
+from discreet.learning.neural_noise import NoisySums
+from discreet.learning.neural_training import BlockSums
+from discreet.learning.per_example_gradients import DenseNetwork
+from discreet.learning.private_gradients import POINT, PrivateGradients
+from tests.arrays import torch
+from tests.scale import counts
+
+SAMPLES = counts(quick=8000, full=100_000)
+SIDE = counts(quick=1500, full=100_000)  # observations of each world
+AUDITS = counts(quick=1, full=100)  # of each broken twin
+ROWS, RATE = 24, "1/6"
+
+
+# Sampling done is sampling accounted for
+
+
+def poisson(seed):
+    batches = Batches(rows=ROWS, rate=RATE, rng=SeededRandom(seed))
+    return [batches.take(step) for step in range(SAMPLES)]
+
+
+def shuffled(seed):
+    """Twin: a shuffled pass, cut into batches of a sixth."""
+    draw = np.random.default_rng(seed)
+    passes = (draw.permutation(ROWS) for _ in range(-(-SAMPLES // 6)))
+    return [part for order in passes for part in np.split(order, 6)][:SAMPLES]
+
+
+def fixed_size(seed):
+    """Twin: a sixth of the rows, drawn without replacement."""
+    draw = np.random.default_rng(seed)
+    return [draw.choice(ROWS, ROWS // 6, replace=False) for _ in range(SAMPLES)]
+
+
+def p_values(samples):
+    """Of the law of sizes, of how often each row is in, of pairs in one sample, and of a row in two in turn."""
+    held = np.zeros((len(samples), ROWS), dtype=bool)
+    for place, sample in enumerate(samples):
+        held[place, sample] = True
+    sizes = np.bincount(held.sum(1).clip(0, 9), minlength=10)
+    law = binom.pmf(np.arange(10), ROWS, 1 / 6)
+    law[9] = binom.sf(8, ROWS, 1 / 6)
+    each = held.sum(0)
+    pairs = np.array([(held[:, i] & held[:, j]).sum() for i, j in itertools.combinations(range(ROWS), 2)])
+    turns = (held[1:] & held[:-1]).sum()
+    return [
+        chisquare(sizes, len(samples) * law).pvalue,
+        tail(each, len(samples), 1 / 6),
+        tail(pairs, len(samples), 1 / 36),
+        tail(np.array([turns]), (len(samples) - 1) * ROWS, 1 / 36),
+    ]
+
+
+def tail(found, number, chance):
+    """The two-sided tail of the farthest of some counts, for all of them together."""
+    one = np.minimum(binom.cdf(found, number, chance), binom.sf(found - 1, number, chance))
+    return min(1.0, 2 * len(found) * float(one.min()))
+
+
+@pytest.mark.statistical
+def test_every_row_is_taken_on_its_own_coin():
+    assert min(p_values(poisson(1))) > 1e-6
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("twin", [shuffled, fixed_size])
+def test_batches_of_one_size_sold_as_coins_are_caught(twin):
+    assert min(p_values(twin(1))) < 1e-6
+
+
+@pytest.mark.statistical
+def test_the_order_of_a_sample_is_uniform():
+    batches = Batches(rows=3, rate=1, rng=SeededRandom(2))
+    orders = [tuple(batches.take(step).tolist()) for step in range(6000)]
+    found = [orders.count(order) for order in itertools.permutations(range(3))]
+
+    assert chisquare(found).pvalue > 1e-6
+
+
+@pytest.mark.statistical
+def test_a_row_takes_part_in_the_steps_of_its_class_only_and_classes_are_fair():
+    batches = Batches(rows=3000, rate=1, bands=3, rng=SeededRandom(3))
+    rounds = [[set(batches.take(step).tolist()) for step in range(start, start + 3)] for start in (0, 3)]
+
+    assert rounds[0] == rounds[1]
+    assert sum(map(len, rounds[0])) == len(set.union(*rounds[0])) == 3000
+    assert chisquare([len(one) for one in rounds[0]]).pvalue > 1e-6
+
+
+def test_a_sample_is_not_used_twice():
+    batches = Batches(rows=ROWS, rate=RATE)
+    batches.take(4)
+
+    for step in (4, 0):
+        with pytest.raises(UnsupportedError, match="drawn once"):
+            batches.take(step)
+
+
+# One step, seen from outside by somebody who knows all rows but one
+
+
+class World:
+    """A network, rows that everybody knows, and one more row whose gradient is long: what is released of a step."""
+
+    def __init__(self, *, sums=BlockSums, noise=1.0, seed=1):
+        generator = torch.Generator().manual_seed(seed)
+        self.network = DenseNetwork((3, 2), clip=0.25, block=8, table=8)
+        self.inputs = torch.randn(6, 3, generator=generator)
+        self.inputs[5] = 0.01  # its gradient is in the biases
+        self.targets = torch.tensor([0, 1, 0, 1, 0, 0])
+        self.plan = PrivateGradients(
+            noise_multiplier=1, rate=1, steps=1_000_000, parameters=len(self.network.weights), block=8
+        )
+        self.sums, self.noise = sums, noise
+
+    def released(self, rows, count, seed):
+        """`count` steps without moving the weights."""
+        draw = np.random.default_rng(seed)
+        inputs, targets = self.inputs[:rows], self.targets[:rows]
+        sums = self.sums(self.network, inputs, targets, places=np.arange(8))
+        with NoisySums(self.plan, device="cpu", rng=SeededRandom(seed)) as noisy:
+            noisy._variance = int(noisy._variance * self.noise**2)
+            return np.array([noisy.release(sums(draw.permutation(rows))).numpy() for _ in range(count)])
+
+    def audited(self, count, seed):
+        """A lower bound on mu, at confidence 1 - 1e-5."""
+        one, other = self.released(5, count, seed), self.released(6, count, seed + 1)
+        sums = [self.sums(self.network, self.inputs[:n], self.targets[:n], places=np.arange(8)) for n in (5, 6)]
+        true = [made(np.arange(n)).numpy().astype(float) for made, n in zip(sums, (5, 6), strict=True)]
+        direction = true[1] - true[0]
+        middle = direction @ (true[0] + true[1]) / 2 / 2**POINT
+        low = binomial_low((other @ direction > middle).sum(), count)
+        high = 1 - binomial_low((one @ direction <= middle).sum(), count)
+        return norm.ppf(low) - norm.ppf(high)
+
+
+def binomial_low(hits, number):
+    """Clopper and Pearson, at 5e-6."""
+    return 0.0 if hits == 0 else float(beta.ppf(5e-6, hits, number - hits + 1))
+
+
+class Scaled(BlockSums):
+    """Sums with other scales."""
+
+    def _table(self, chosen):
+        parts = super()._table(chosen)
+        counted = parts[-1] > 0
+        value, change = parts[0].double(), parts[1].double()
+        parts[-1] = torch.where(counted, self.scale(value.square().sum(1) * change.square().sum(1)), 0.0)
+        return parts
+
+
+class Unclipped(Scaled):
+    """Twin: no clipping."""
+
+    def scale(self, square):
+        return torch.full_like(square, 4.0)
+
+
+class WithoutBiases(Scaled):
+    """Twin: biases are left out of the length."""
+
+    def scale(self, square):
+        return 1 / square.sqrt().clamp(min=0.25)
+
+
+class Whole(BlockSums):
+    """Twin: gradients are added up unclipped, and the sum is clipped (a microbatch as long as the batch)."""
+
+    def __call__(self, taken):
+        total = Unclipped(self._network, self._inputs, self._targets, places=self._places.numpy())(taken).double()
+        return (total * min(1.0, 2.0**POINT / float(total.norm()))).round().long()
+
+
+class Twofold(BlockSums):
+    """Twin: a batch factor: sums are over the rows and divided by half as many."""
+
+    def __call__(self, taken):
+        return 2 * super().__call__(taken)
+
+
+@pytest.mark.statistical
+def test_one_step_tells_the_last_row_as_well_as_it_says_and_no_better():
+    found = World().audited(SIDE, 1)
+
+    assert found <= 1
+    assert found >= (0.95 if SIDE >= 100_000 else 0.6)
+
+
+TWINS = {
+    "a third of the noise": {"noise": 1 / 3},
+    "half of the noise": {"noise": 1 / 2},
+    "no clipping": {"sums": Unclipped},
+    "biases are not clipped": {"sums": WithoutBiases},
+    "a batch factor": {"sums": Twofold},
+    "the sum is clipped": {"sums": Whole},
+}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("twin", TWINS)
+def test_a_step_that_hides_less_than_it_says_is_caught(twin):
+    world = World(**TWINS[twin])
+    if twin == "the sum is clipped":  # the rows that everybody knows point the other way
+        world.network.weights.zero_()
+        world.inputs[:5], world.targets[:5] = 1.0, 1
+        world.inputs[5] = 100.0
+    caught = [world.audited(1000, 10 + 2 * seed) > 1 for seed in range(AUDITS)]
+
+    assert np.mean(caught) >= 0.99
+
+
+def test_what_is_released_does_not_depend_on_how_many_rows_there_are():
+    """A row without gradient, added, changes nothing at all: the sum is divided by a public number."""
+    world = World()
+    world.inputs[5] = float("nan")
+    one, other = (
+        BlockSums(world.network, world.inputs[:rows], world.targets[:rows], places=np.arange(8))(np.arange(rows))
+        for rows in (5, 6)
+    )
+    with NoisySums(world.plan, device="cpu", rng=SeededRandom(7)) as noisy:
+        first = noisy.release(one)
+    with NoisySums(world.plan, device="cpu", rng=SeededRandom(7)) as noisy:
+        second = noisy.release(other)
+
+    assert torch.equal(first, second)
+    assert not torch.equal(first / 5, second / 6)  # twin: the number of rows in the mean
