@@ -77,7 +77,7 @@ def test_streams_and_runs_make_the_same_draw_from_the_same_bits(monkeypatch):
 
 
 def test_with_no_rows_every_hypothesis_is_as_likely():
-    none = np.array([], dtype=int)
+    none = np.array([])
     drawn = {draw_hypothesis(Thresholds(3), none, none, Fraction(5), rng=SeededRandom(seed)) for seed in range(60)}
 
     assert drawn == {0, 1, 2, 3}

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chisquare
 
+from discreet.attacks import audit
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning import BitRows, ParityLearner
+from discreet.learning import BitRows, ParityLearner, parity_learner
 from discreet.privacy.event import PureEvent
 from discreet.privacy.finite import FiniteMechanism
 from discreet.privacy.guarantee import PureDP
@@ -205,6 +206,44 @@ def test_the_learner_follows_the_law_that_was_enumerated(rows, public):
     assert pvalue(learner.keep, learner.abort + Fraction(1, 8)) < 1e-6
 
 
+def _released(learner):
+    """One fit as a number, for the auditor: the vector's only bit, or -1."""
+
+    def release(row, *, rng=None):
+        found = learner.fit(np.array([[row[0]]]), np.array([row[1]]), rng=rng).parity_
+        return -1 if found is None else int(found[0])
+
+    return release
+
+
+def _audited(learner, inputs):
+    return audit(_released(learner), inputs, samples=counts(quick=4_000, full=100_000), rng=SeededRandom(1))
+
+
+@pytest.mark.statistical
+def test_an_audit_finds_the_epsilon_and_no_more():
+    """The rows (1, 1) and (1, 0) show all of it."""
+    found = _audited(ParityLearner(epsilon=1, n=1, blocks=1), [(1, 1), (1, 0)])
+
+    assert 0.7 < found.epsilon <= 1
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("coins", "inputs"),
+    [
+        ((lambda keep, abort: (1 - exp(-1), abort)), [(1, 1), (1, 0)]),
+        ((lambda keep, abort: (keep, 0)), [(0, 1), (0, 0)]),
+    ],
+    ids=["two epsilon sold as epsilon", "no abort step"],
+)
+def test_an_audit_catches_the_twins(coins, inputs, monkeypatch):
+    honest = parity_learner._coins
+    monkeypatch.setattr(parity_learner, "_coins", lambda *given: tuple(Fraction(c) for c in coins(*honest(*given))))
+
+    assert _audited(ParityLearner(epsilon=1, n=1, blocks=1), inputs).epsilon > 1
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("public", [False, True])
 def test_rows_join_blocks_as_the_relation_demands(public):
@@ -266,6 +305,17 @@ def test_four_thousand_rows_of_forty_bits_are_learned():
     assert len(learner.answers_) == learner.blocks
     again = ParityLearner(epsilon=1.0).fit(BitRows.pack(bits), bits @ secret % 2)
     assert (again.parity_ == secret).all()
+
+
+def test_no_rows_at_all_are_rows_enough_to_draw():
+    """Where n is private an empty dataset must answer as any other: a uniform parity, or nothing."""
+    drawn = [
+        ParityLearner(epsilon=1, blocks=1).fit(np.zeros((0, 2), dtype=int), [], rng=SeededRandom(s)) for s in range(60)
+    ]
+
+    assert {None if one.parity_ is None else tuple(one.parity_.tolist()) for one in drawn} == {
+        None, (0, 0), (0, 1), (1, 0), (1, 1),
+    }  # fmt: skip
 
 
 def test_the_default_has_blocks_enough():

@@ -37,7 +37,7 @@ def bits_of(x: object, d: int) -> Bools:
     import numpy as np
 
     rows = np.asarray(x)
-    if rows.ndim != 2 or rows.shape[1] != d or rows.dtype.kind not in "biu":
+    if rows.ndim != 2 or rows.shape[1] != d or (rows.size and rows.dtype.kind not in "biu"):
         raise ParameterError(f"need rows of {d} bits, as truth values or whole numbers")
     return rows != 0
 

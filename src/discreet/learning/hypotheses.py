@@ -88,7 +88,7 @@ def public_rows(n: int | None) -> None:
 
 def truths(y: Array) -> npt.NDArray[np.bool_]:
     """Labels as truth values: everything but 0 and False is true."""
-    if y.dtype.kind not in "biu":
+    if y.size and y.dtype.kind not in "biu":
         raise ParameterError(f"need labels that are truth values or whole numbers, got {y.dtype}")
     return y != 0
 
@@ -182,7 +182,7 @@ class Thresholds:
     def _codes(self, x: Array) -> Int64s:
         import numpy as np
 
-        if x.ndim != 1 or x.dtype.kind not in "biu":
+        if x.ndim != 1 or (x.size and x.dtype.kind not in "biu"):
             raise ParameterError(f"need one whole number a row, got {x.dtype} with {x.ndim} dimensions")
         if x.dtype.kind == "u":  # before the cast, which would wrap
             x = np.minimum(x, x.dtype.type(min(self.points - 1, np.iinfo(x.dtype).max)))
