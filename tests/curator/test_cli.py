@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -18,6 +19,24 @@ ward = { type = "categorical", values = ["cardiology", "oncology", "surgery"] }
 age = { type = "integer", low = 0, high = 119 }
 cost = { type = "real", low = 0, high = 5000, step = "0.01" }
 readmitted = { type = "boolean" }
+"""
+LINKED = """
+ledger = "ledger.db"
+[budget]
+rho = "1"
+[tables.people]
+source = "people.parquet"
+unit = "who"
+[tables.people.columns]
+who = { type = "identifier" }
+age = { type = "integer", low = 0, high = 4 }
+[tables.visits]
+source = "v.parquet"
+unit = "who"
+rows_per_unit = 2
+[tables.visits.columns]
+who = { type = "identifier" }
+icu = { type = "boolean" }
 """
 
 
@@ -85,6 +104,25 @@ def test_synthetic_rows_are_written_and_paid_for_once(home):
     assert len((home / "people.csv").read_text().splitlines()) != 10_001  # the noisy number of rows
     assert json.loads(run("ledger", "show", "--json").stdout)[0]["spent_rho"] == 0.005
     assert isinstance(run(*words, "--method", "magic").exception, ParameterError)
+    limits = ("--checkpoint", "run.json", "--time-limit", "60", "--memory", "100000000")
+    assert run(*words, *limits, "--explain").stdout.rstrip().endswith("nothing was read, nothing was spent")
+    assert run(*words, *limits, "--analyst", "ada").exit_code == 0
+    assert not (home / "run.json").exists()
+
+
+def test_linked_tables_are_written_to_files_that_join(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"who": range(200), "age": [i % 5 for i in range(200)]}), "people.parquet")
+    pq.write_table(
+        pa.table({"who": [i // 2 for i in range(300)], "icu": [i % 3 == 0 for i in range(300)]}), "v.parquet"
+    )
+    (tmp_path / "curator.toml").write_text(LINKED)
+    result = run("synthesize", "--table", "people,visits", "--rho", "0.1", "--rows", "50", "-o", "made.parquet")
+    people, visits = (pq.read_table(tmp_path / "made" / f"{name}.parquet") for name in ("people", "visits"))
+
+    assert result.stdout.startswith("wrote synthetic rows to made/people.parquet, made/visits.parquet; ZCDP(rho=0.1)")
+    assert people.num_rows == 50
+    assert set(visits["who"].to_pylist()) <= set(people["who"].to_pylist())
 
 
 def test_marginals_need_a_table_and_no_question(home):

@@ -310,6 +310,23 @@ def test_a_checkpoint_of_nobody_pays_for_nothing(curator, ledger, tmp_path):
     assert spends(ledger) == []
 
 
+def test_an_explanation_reads_nothing_spends_nothing_and_tells_what_would_run(curator, ledger, monkeypatch):
+    def never(*given, **more):
+        raise AssertionError("a row was read")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Reading, "through", never)
+        found = curator.explain_synthesis(table="visits", columns=COLUMNS, epsilon="1/4", n=10_000)
+        with pytest.raises(DomainError, match="no table 'visit'"):
+            curator.explain_synthesis(table="visit", epsilon=1)
+        with pytest.raises(ParameterError, match="settings among"):
+            curator.explain_synthesis(table="visits", epsilon=1, progress=True)
+
+    assert spends(ledger) == []
+    assert found.synthesizer.schedule == made(curator).schedule
+    assert "PureDP(epsilon=0.25) for one unit of at most 2 rows" in str(found)
+
+
 def test_progress_shows_the_rounds_and_nothing_else(curator, monkeypatch):
     seen = []
 

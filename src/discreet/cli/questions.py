@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -79,27 +80,42 @@ def release(
 
 
 def synthesize(
-    table: Annotated[str, typer.Option(help="the name of a table")],
+    table: Annotated[str, typer.Option(help="the name of a table; or of several with one unit, the parent first")],
     columns: Columns = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
     rows: Annotated[int | None, typer.Option(help="how many to write; else the noisy number of the table's")] = None,
     out: Annotated[Path, typer.Option("-o", "--output", help="a .parquet or .csv file")] = Path("synthetic.parquet"),
-    method: Annotated[str, typer.Option(help="adaptive, tree or independent")] = "adaptive",
+    method: Annotated[str, typer.Option(help="adaptive, tree, independent or mwem")] = "adaptive",
+    checkpoint: Annotated[Path | None, typer.Option(help="a file from which a stopped run goes on")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="seconds for fitting models, about")] = None,
+    memory: Annotated[int | None, typer.Option(help="bytes for the model, at most")] = None,
+    only_explain: Annotated[bool, typer.Option("--explain", help="say what it would cost, and stop")] = False,  # noqa: FBT002 - a flag
     curator: File = DEFAULT,
     analyst: Analyst = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="pay for a new model")] = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Write synthetic rows of a table: spend, read, fit, draw."""
+    """Write synthetic rows of a table, or of linked tables: spend, read, fit, draw."""
     from discreet.curator import Curator
 
     require(out.suffix.lower() in (".parquet", ".csv"), "an output ending in .parquet or .csv", output=str(out))
-    opened, asked = Curator.open(curator), {"analyst": analyst, "fresh": fresh, **price_of(epsilon, delta, rho)}
-    with waiting("fitting a model ..."):
-        made = opened.synthesize(table=table, columns=listed(columns), method=method, rows=rows, **asked)  # type: ignore[arg-type]
-    made.write(out)
-    typer.echo(f"wrote synthetic rows of {len(made.encoding.domain)} columns to {out}; {made.privacy()}")
+    opened, names = Curator.open(curator), listed(table) or []
+    given = {"time_limit": time_limit, "memory": memory, "columns": listed(columns)}
+    given |= {} if only_explain else {"checkpoint": checkpoint}
+    asked = {name: value for name, value in given.items() if value is not None} | price_of(epsilon, delta, rho)
+    who = {"method": method, "analyst": analyst, "fresh": fresh}
+    if only_explain:
+        shown(str(opened.explain_synthesis(table=table, method=method, n=rows, **asked)))  # type: ignore[arg-type]
+    elif len(names) > 1:
+        with waiting("fitting models ..."):
+            linked = opened.synthesize_linked(tables=names, units=rows, **who, **asked)  # type: ignore[arg-type]
+        files = ", ".join(map(str, linked.write(out.with_suffix(""))))
+        typer.echo(f"wrote synthetic rows to {files}; {linked.privacy()}")
+    else:
+        made = opened.synthesize(table=table, rows=rows, progress=sys.stderr.isatty(), **who, **asked)  # type: ignore[arg-type]
+        made.write(out)
+        typer.echo(f"wrote synthetic rows of {len(made.encoding.domain)} columns to {out}; {made.privacy()}")
 
 
 def ask(

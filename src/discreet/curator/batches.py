@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from discreet.learning.estimator import PrivateEstimator
     from discreet.queries.marginals import Marginals
     from discreet.release.release import Release
+    from discreet.synthesis.explain import Explanation as SynthesisExplanation
     from discreet.synthesis.linked_synthetic import LinkedSynthetic
     from discreet.synthesis.synthesizer import Method
     from discreet.synthesis.synthetic import Synthetic
@@ -112,13 +113,32 @@ class Batches:
         """Fit a model of a table to draw rows from: settle, spend, read, fit, in that order, as `release` does.
 
         The promise is for one unit added or removed, with all its rows.  `rows` is how many `sample()` draws where it
-        is not told; drawing is free.  `settings` are those of a `Synthesizer`: rounds, cells, time_limit, bins, most
-        and zeros.
+        is not told; drawing is free.  `settings` are those of a `Synthesizer`: rounds, cells, memory, time_limit, bins,
+        most and zeros; and of its fit: `progress=True` shows the rounds, and a run with a `checkpoint` file that was
+        stopped goes on from it when it is ordered again, under the same charge.
         """
         from discreet.curator.synthesis_run import synthesize
 
         asked = {"columns": columns, "workload": workload, "epsilon": epsilon, "budget": budget, "method": method}
         return synthesize(self._whole, table=table, rows=rows, analyst=analyst, fresh=fresh, settings=settings, **asked)
+
+    def explain_synthesis(
+        self,
+        *,
+        table: str,
+        epsilon: Number | None = None,
+        budget: Guarantee | None = None,
+        columns: Sequence[str] | None = None,
+        workload: Workload | None = None,
+        method: Method = "adaptive",
+        n: int | None = None,
+        **settings: object,
+    ) -> SynthesisExplanation:
+        """What `synthesize` would spend on what, for a public guess `n` of the rows; nothing is read or spent."""
+        from discreet.curator.synthesis_run import ordered
+
+        asked = {"columns": columns, "workload": workload, "epsilon": epsilon, "budget": budget, "method": method}
+        return ordered(self._whole, table=table, settings=settings, **asked).synthesizer.explain(n)
 
     def synthesize_linked(
         self,
