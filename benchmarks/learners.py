@@ -161,7 +161,7 @@ def _rows_needed() -> list[Row]:
     least = (math.log(1023) - math.log(1 / (0.5 - BETA))) / (8 * ALPHA)
     ours, notes = (ParityLearner(epsilon=1.0, n=1, beta=BETA), 0.5)
     blocks = math.ceil(math.log(BETA / 2) / math.log(notes))
-    theirs = blocks * (20 * math.log(2) + math.log(2 * blocks / BETA)) / (float(ours.keep) * ALPHA)
+    theirs = blocks * (20 * math.log(2) + math.log(2 / BETA)) / (float(ours.keep) * ALPHA)
     fewer = theirs / parity_rows(20, ours)
     return [
         Row(what="rows for a threshold, enough / least of any pure learner", value=enough / least, unit="x"),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chisquare
 
+from discreet.bounds import samples
 from discreet.errors import ParameterError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import Conjunctions, ExponentialLearner, Parities, Thresholds
@@ -100,10 +101,11 @@ def enough(runs, good, wanted):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("public", [False, True])
-def test_the_calculators_rows_are_enough(public):
-    """Thresholds on 2^10 points, alpha = .1, beta = .05, epsilon = 1: 850 rows."""
+@pytest.mark.parametrize("formula", ["private, realizable", "private, realizable, by moments"])
+def test_the_calculators_rows_are_enough(public, formula):
+    """Thresholds on 2^10 points, alpha = .1, beta = .05, epsilon = 1: 850 rows, and by a finer argument 248."""
     alpha, beta, size, target = 0.1, 0.05, 1024, 300
-    n = ceil(max(8 / alpha, 4 / alpha) * (log(size + 1) + log(2 / beta)))
+    n = samples("thresholds", d=10, alpha=alpha, beta=beta, epsilon=1.0)[formula].n
     data, rng = np.random.default_rng(0), SeededRandom(0)
     learner = ExponentialLearner(Thresholds(size), epsilon=1, n=n if public else None)
     good = 0
@@ -111,7 +113,7 @@ def test_the_calculators_rows_are_enough(public):
         x = data.integers(0, size, n)
         good += abs(learner.fit(x, x >= target, rng=rng).index_ - target) / size <= alpha
 
-    assert n == 850
+    assert n == ceil(max(8 / alpha, 4 / alpha) * (log(size + 1) + log(2 / beta))) == 850 or "moments" in formula
     assert enough(RUNS, good, 1 - beta)
 
 

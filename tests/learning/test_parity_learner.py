@@ -266,7 +266,7 @@ def test_the_calculators_rows_are_enough(public):
     d, beta, alpha = 20, 0.05, 0.1
     first = ParityLearner(epsilon=1, beta=beta, n=1 if public else None)
     left = beta - float(first.abort) ** first.blocks
-    each = ceil((d * log(2) + log(first.blocks / left)) / (float(first.keep) * alpha))
+    each = ceil((d * log(2) + log(1.01 / left)) / (float(first.keep) * alpha))
     n = first.blocks * each
     learner = ParityLearner(epsilon=1, beta=beta, n=n if public else None)
     data, rng, good = np.random.default_rng(0), SeededRandom(0), 0

@@ -9,9 +9,9 @@ h . x = y over GF(2), or nothing if they contradict one another.  This is epsilo
     abort >= keep / (e^epsilon - 1 + keep)      in both cases: 1 / (1 + e^epsilon), (1 - keep) / (3 - keep).
 
 On rows whose labels are a parity, an answer errs on more than a fraction alpha of the distribution with probability
-at most 2^d (1 - keep alpha)^rows.  On disjoint blocks the answers of all blocks together are still epsilon-DP, and the
-most frequent one fails with probability at most abort^blocks + blocks 2^d (1 - keep alpha)^rows in a block.  Blocks
-are by position where n is public; where it is private every row joins a block by a die of its own.
+at most b = 2^d (1 - keep alpha)^rows.  On disjoint blocks the answers of all blocks together are still epsilon-DP, and
+the most frequent one, the first of these, fails with probability at most abort^blocks + b + C(blocks, 2) b^2 / 2^d.
+Blocks are by position where n is public; where it is private every row joins a block by a die of its own.
 Proof: docs/theory/parity_learning.md.
 """
 
@@ -160,7 +160,7 @@ class ParityLearner:
         For n independent rows of d bits whose labels are a parity.
 
         >>> round(ParityLearner(epsilon=1.0, blocks=4).accuracy(0.05, d=40, n=4000), 4)
-        0.051
+        0.0488
         """
         rows = self.n if n is None else n
         require(rows is not None and rows >= 1, "n >= 1, the number of rows that the error is for", n=rows)
@@ -169,8 +169,10 @@ class ParityLearner:
         assert self.blocks is not None
         left = float(exact(beta)) - float(self.abort) ** self.blocks
         require(0 < left < 1, "abort^blocks < beta < 1, or no answer is likelier than beta", beta=beta)
+        twice = math.ldexp(math.comb(self.blocks, 2), -d)  # of b^2: a bad answer that two blocks give
+        bad = 2 * left / (1 + math.sqrt(1 + 4 * twice * left))  # b + twice b^2 = left
         each = rows / self.blocks if self.relation is AddRemove else max(1, rows // self.blocks)
-        return (d * math.log(2) + math.log(self.blocks / left)) / (float(self.keep) * each)
+        return (d * math.log(2) - math.log(bad)) / (float(self.keep) * each)
 
     def event(self) -> PureEvent:
         """What ran: some epsilon-DP mechanism."""
