@@ -10,16 +10,21 @@ weights and biases, d k + (m - 1) k^2 + k + m k + 1, at 8 bytes each.  Proof: do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import TypeVar
 
 from discreet.errors import require
 from discreet.privacy.number import Number, exact
 
+X = TypeVar("X")
+Y = TypeVar("Y")
+Law = Mapping[tuple[X, Y], Number]
 
-def agreement(law: Mapping[tuple[Hashable, Hashable], Number], g: Callable[[Hashable], Hashable]) -> Fraction:
+
+def agreement(law: Law[X, Y], g: Callable[[X], object]) -> Fraction:
     """P(g(X) = Y) under a law of pairs (X, Y), exactly.
 
     >>> agreement({(0, 0): "1/2", (1, 0): "1/4", (1, 1): "1/4"}, lambda x: x)
@@ -28,7 +33,7 @@ def agreement(law: Mapping[tuple[Hashable, Hashable], Number], g: Callable[[Hash
     return sum((exact(p) for (x, y), p in _law(law).items() if g(x) == y), Fraction(0))
 
 
-def joint_agreement(law: Mapping[tuple[Hashable, Hashable], Number], g: Callable[[Hashable], Hashable]) -> Fraction:
+def joint_agreement(law: Law[X, Y], g: Callable[[X], object]) -> Fraction:
     """P(g(X1) = Y1 and g(X2) = Y2) of two independent pairs, by enumerating all pairs of outcomes.
 
     >>> joint_agreement({(0, 0): "1/2", (1, 0): "1/4", (1, 1): "1/4"}, lambda x: x)
@@ -41,7 +46,7 @@ def joint_agreement(law: Mapping[tuple[Hashable, Hashable], Number], g: Callable
     return found
 
 
-def _law(law: Mapping[tuple[Hashable, Hashable], Number]) -> Mapping[tuple[Hashable, Hashable], Number]:
+def _law(law: Law[X, Y]) -> Law[X, Y]:
     chances = [exact(p) for p in law.values()]
     require(min(chances, default=Fraction(-1)) >= 0 and sum(chances) == 1, "probabilities that sum to 1", law=dict(law))
     return law

@@ -94,14 +94,16 @@ class SampleTable:
             import altair as alt
         except ImportError:
             raise UnsupportedError("pictures need the extra 'plot': pip install 'discreet[plot]'") from None
-        log = alt.Scale(type="log")
+        log = alt.Scale(type="log", nice=False)
         return (
             alt.Chart(alt.Data(values=self.curves()))
             .mark_line()
             .encode(
                 x=alt.X("value:Q", scale=log, title=None),
                 y=alt.Y("n:Q", scale=log, title="rows of data"),
-                color=alt.Color("name:N", title=None),
+                color=alt.Color(
+                    "name:N", title=None, scale=alt.Scale(scheme="tableau20"), legend=alt.Legend(labelLimit=400)
+                ),
                 strokeDash=alt.StrokeDash("side:N", title=None),
             )
             .properties(width=320, height=320)

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from discreet.queries.statistical import Rows, StatisticalQuery
 
 
+STRETCH = 1 << 14  # rows whose working arrays stay in cache
+
+
 class StatisticalSource(Protocol):
     """Adds up queries on the lattice: one pass over the data, sealed integers of shape (1, queries)."""
 
@@ -51,11 +54,14 @@ class RowSource:
     rows: Rows
 
     def sums(self, queries: Sequence[StatisticalQuery]) -> Sealed:
-        """Exact integers."""
+        """Exact integers, a stretch of rows at a time."""
         import numpy as np
 
-        found = [whole(query, self.rows).sum() for query in queries]
-        return Sealed(np.array([found], dtype=np.int64))
+        found = np.zeros((1, len(queries)), dtype=np.int64)
+        for start in range(0, len(self.rows), STRETCH):
+            rows = self.rows[start : start + STRETCH]
+            found[0] += [whole(query, rows).sum() for query in queries]
+        return Sealed(found)
 
     def positional(self, blocks: int) -> list[RowSource]:
         """Blocks of consecutive rows, of sizes that depend on n alone: for Replace."""

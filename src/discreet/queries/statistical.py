@@ -133,14 +133,19 @@ def normalised(query: StatisticalQuery, rows: Rows) -> Values:
     if not hasattr(query, "values"):
         raise UnsupportedError("a query written in SQL is asked of a table; give a RowFunction or a Piece for rows")
     values = (query.values(rows) - middle) / half  # type: ignore[union-attr]
-    return np.clip(np.nan_to_num(values, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)
+    np.clip(values, -1.0, 1.0, out=values)
+    values[np.isnan(values)] = 0.0
+    return values
 
 
 def whole(query: StatisticalQuery, rows: Rows, *, resolution: int = RESOLUTION) -> Whole:
     """The integer of each row, in [-R, R]."""
     import numpy as np
 
-    return np.floor(normalised(query, rows) * resolution + 0.5).astype(np.int64)
+    steps = normalised(query, rows)
+    steps *= resolution
+    steps += 0.5
+    return np.floor(steps, out=steps).astype(np.int64)
 
 
 def as_rows(data: object) -> Rows:
@@ -160,4 +165,4 @@ def as_rows(data: object) -> Rows:
     shaped = [part[:, None] if part.ndim == 1 else part for part in columns]
     if not shaped or any(part.ndim != 2 for part in shaped) or len({len(part) for part in shaped}) != 1:
         raise ParameterError("need an array of numbers (rows, columns), or a pair of rows and labels")
-    return np.ascontiguousarray(np.concatenate(shaped, axis=1))
+    return np.asfortranarray(np.concatenate(shaped, axis=1))  # queries read columns

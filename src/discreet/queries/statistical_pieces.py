@@ -1,13 +1,15 @@
 """Statistical queries that run on rows and on tables alike: affine forms, their products, and written expressions.
 
-An affine form has weights that are multiples of 2^-24.  A `Piece` is the product of its factors, each rounded down to
-a multiple of 2^-14, on rows where every condition (a product of forms) is at least 0 and every excluded one is below 0,
-and 0 on the other rows.  On a table it is compiled to integer arithmetic of the closed language, so each round of a
-learner is one aggregation in any engine.  Theory: docs/theory/statistical_queries.md.
+An affine form has weights that are multiples of 2^-24.  A `Piece` is the product of its factors, each rounded to a
+multiple of 2^-20 (of a coarser number if there are more than two), on rows where every condition (a product of forms)
+is at least 0 and every excluded one is below 0, and 0 on the other rows.  On a table it is compiled to integer
+arithmetic of the closed language, so each round of a learner is one aggregation in any engine.
+Theory: docs/theory/statistical_queries.md.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from discreet.queries.statistical import Rows, StatisticalQuery, Values
 
 WEIGHT = 1 << 24  # weights are multiples of its inverse
-FACTOR = 1 << 14  # factors are rounded down to multiples of its inverse
+BITS = 40  # of the product of all factors below 1, and at most half of them for one
 HEAVIEST = 1 << 12  # the largest weight or offset
 
 
@@ -84,10 +86,10 @@ class Affine:
 
         width = max((column for column, _ in self.weights), default=-1) + 1
         require(width <= rows.shape[1], "rows with all columns of the query", columns=rows.shape[1], needed=width)
-        found = np.full(len(rows), float(self.offset))
+        found = np.full(len(rows), self.offset / WEIGHT)
         for column, weight in self.weights:
-            found += weight * rows[:, column]
-        return found / WEIGHT
+            found += rows[:, column] * (weight / WEIGHT)
+        return found
 
     def term(self, columns: Sequence[Term]) -> Term:
         """2^24 times the form, in the closed language."""
@@ -124,28 +126,39 @@ class Piece:
         check_range(self.low, self.high)
         require(exact(self.low) <= 0 <= exact(self.high), "a range that holds 0", low=self.low, high=self.high)
 
+    @property
+    def steps(self) -> int:
+        """Factors are rounded to multiples of its inverse."""
+        return 1 << BITS // max(2, len(self.factors))
+
     def values(self, rows: Rows) -> Values:
         """The value on each row of an array."""
         import numpy as np
 
         found = np.ones(len(rows))
         for factor in self.factors:
-            found *= np.floor(factor.on(rows) * FACTOR) / FACTOR
+            part = factor.on(rows)
+            part *= self.steps
+            part += 0.5
+            found *= np.floor(part, out=part)
+        if self.factors:
+            found /= self.steps ** len(self.factors)
         for condition in self.conditions:
             found = np.where(_product(condition, rows) >= 0, found, 0.0)
         for condition in self.excluded:
-            found = np.where(_product(condition, rows) >= 0, 0.0, found)
+            found = np.where(_product(condition, rows) < 0, found, 0.0)
         return found
 
     def term(self, columns: Sequence[Term]) -> Term:
-        """The value in the closed language."""
-        value = reduce(mul, [_factor(factor, columns) for factor in self.factors], Term("1"))
-        value = value / FACTOR ** len(self.factors) if self.factors else value
+        """The product in the closed language."""
+        factors = [(factor.term(columns) / (WEIGHT // self.steps) + Fraction(1, 2)).floor() for factor in self.factors]
+        return reduce(mul, factors) / self.steps ** len(factors) if factors else Term("1")
+
+    def where(self, columns: Sequence[Term]) -> Term | None:
+        """Where the product counts, in the closed language; None: everywhere."""
         holds = [reduce(mul, _signs(condition, columns)) >= 0 for condition in self.conditions]
         holds += [reduce(mul, _signs(condition, columns)) < 0 for condition in self.excluded]
-        if not holds:
-            return value
-        return case((reduce(Term.__and__, holds), value), otherwise=0)
+        return reduce(Term.__and__, holds) if holds else None
 
 
 EVERY = Piece()  # 1 on each row: the query that counts
@@ -153,10 +166,6 @@ EVERY = Piece()  # 1 on each row: the query that counts
 
 def _product(condition: tuple[Affine, ...], rows: Rows) -> Values:
     return reduce(mul, [form.on(rows) for form in condition])
-
-
-def _factor(form: Affine, columns: Sequence[Term]) -> Term:
-    return (form.term(columns) / (WEIGHT // FACTOR)).floor()
 
 
 def _signs(condition: tuple[Affine, ...], columns: Sequence[Term]) -> list[Term]:
@@ -190,6 +199,10 @@ class Written:
         """The expression; it names its columns itself."""
         return self.expression
 
+    def where(self, columns: Sequence[Term]) -> Term | None:
+        """Everywhere."""
+        return None
+
 
 def column_terms(table: Table, columns: Sequence[str]) -> list[Term]:
     """The columns as numbers: true is 1, false and NULL truth values are 0."""
@@ -216,11 +229,14 @@ def lattice_expression(
     if isinstance(query, RowFunction):
         raise DomainError("a table is asked in the closed language: give a Piece or a Written query")
     middle, half = centre(query)
-    value = query.term(column_terms(table, columns))
-    known = _read(value, table)
-    if _beyond(known, query.low, query.high):
+    named = column_terms(table, columns)
+    value, where = query.term(named), query.where(named)
+    if _beyond(_read(value, table), query.low, query.high):
         value = least(query.high, greatest(query.low, value))
-    found = _read(((value - middle) * (Fraction(resolution) / half) + Fraction(1, 2)).floor(), table)
+    steps = ((value - middle) * (Fraction(resolution) / half) + Fraction(1, 2)).floor()
+    if where is not None:
+        steps = case((where, steps), otherwise=math.floor(-middle * resolution / half + Fraction(1, 2)))
+    found = _read(steps, table)
     bounds = number(found)
     assert bounds.step == 1
     assert -resolution <= bounds.low <= bounds.high <= resolution
