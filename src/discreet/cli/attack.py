@@ -34,3 +34,26 @@ def reconstruct(
     if plot is not None:
         found.plot().save(str(plot))
         typer.echo(f"wrote {plot}")
+
+
+@app.command("trace")
+def trace(
+    users: Annotated[int, typer.Option(help="who hold marked copies")] = 100,
+    pirates: Annotated[int, typer.Option(help="who mix theirs")] = 10,
+    strategy: Annotated[
+        str, typer.Option(help="interleaving, majority, minority, ones, zeros or coin")
+    ] = "interleaving",
+    epsilon: Annotated[str, typer.Option(help="discreet's budget for all columns")] = "1",
+    delta: Annotated[str, typer.Option(help="with its delta")] = "1e-6",
+    seed: Annotated[int, typer.Option(help="of the code and the pirates")] = 0,
+    plot: Plot = None,
+) -> None:
+    """Name those who mixed their marked copies."""
+    from discreet.attacks.tracing_lab import compare_tracing
+
+    with waiting("tracing ..."):
+        found = compare_tracing(users, pirates, strategy=strategy, budget=ApproxDP(epsilon, delta), seed=seed)  # type: ignore[arg-type]
+    shown(str(found))
+    if plot is not None:
+        found.plot().save(str(plot))
+        typer.echo(f"wrote {plot}")
