@@ -112,7 +112,7 @@ def noisy_moments(
     width = vectors.shape[1]
     absolute, square = sensitivities(width, constant)
     noise = allowance.noise(share, absolute=absolute, square=square)
-    noisy = noise(weighted(within(vectors, radius), groups, number, constant), rng=rng).astype(np.float64)
+    noisy = np.asarray(noise(weighted(within(vectors, radius), groups, number, constant), rng=rng), dtype=np.float64)
     sd = math.sqrt(variance(noise))
     full = np.zeros((number, width + 1, width + 1))
     rows, columns = np.triu_indices(width + 1)
@@ -148,7 +148,7 @@ def noisy_means(
     np.add.at(sums, groups, np.column_stack([np.full(len(units), constant, dtype=np.int64), units]))
     absolute, square = mean_sensitivities(width)
     noise = allowance.noise(share, absolute=absolute, square=square)
-    noisy = noise(sums, rng=rng).astype(np.float64)
+    noisy = np.asarray(noise(sums, rng=rng), dtype=np.float64)
     counts, unit, sd = noisy[:, 0] / constant, radius / SCALE, math.sqrt(variance(noise))
     return Moments(
         counts=counts,
@@ -183,7 +183,7 @@ def noisy_squares(
     sums = np.zeros((number, vectors.shape[1]), dtype=np.int64)
     np.add.at(sums, groups, units * units)
     noise = allowance.noise(share, absolute=square_sensitivity(), square=square_sensitivity() ** 2)
-    noisy, unit = noise(sums, rng=rng).astype(np.float64), radius / SCALE
+    noisy, unit = np.asarray(noise(sums, rng=rng), dtype=np.float64), radius / SCALE
     return Moments(
         counts=np.zeros(number),
         means=np.zeros_like(noisy),

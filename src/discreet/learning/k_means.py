@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import ClusterMixin, TransformerMixin
 
+from discreet.data.columns import Real
 from discreet.data.domain import Domain
 from discreet.data.records import Records
 from discreet.errors import require
@@ -124,6 +125,8 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
         self.cluster_centers_ = in_units(design, self.centres_)
         self.event_ = ComposedEvent(events=first.events + found.events)
         self._n_features_out = k
+        longest = 2 * (math.isqrt(design.width - 1) + 1)  # vectors and centres have entries between -1 and 1
+        self.domain_out_ = Domain({f"kmeans{place}": Real(0, longest) for place in range(k)})
 
     def _over(self, vectors: Floats, allowance: Allowance, rng: RandomSource | None) -> First:
         """A grid over the vectors themselves."""

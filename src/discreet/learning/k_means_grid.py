@@ -28,7 +28,7 @@ STARTS = 10  # of k-means on the cells
 SEED = 0  # of k-means on the cells, which are public
 
 
-def side(rows: float, sd: float, *, axes: int, clusters: int) -> int:
+def side(rows: float, sd: float, *, axes: int, clusters: int, most: int = CELLS) -> int:
     """How many cells an axis is cut into: at least 4 cells a cluster, and else FINE cells for `sd` rows.
 
     >>> side(100_000, 20, axes=4, clusters=5), side(150, 100, axes=4, clusters=3)
@@ -36,8 +36,7 @@ def side(rows: float, sd: float, *, axes: int, clusters: int) -> int:
     """
     wanted = math.floor(max(FINE * rows / max(sd, 1e-3), 1.0) ** (1 / axes) + 1e-9)
     least = math.ceil((4 * clusters) ** (1 / axes) - 1e-9)
-    most = math.floor(CELLS ** (1 / axes) + 1e-9)
-    return max(2, least, min(wanted, most))
+    return max(2, least, min(wanted, math.floor(most ** (1 / axes) + 1e-9)))
 
 
 def cells(points: Floats, parts: int) -> npt.NDArray[np.int64]:
@@ -45,7 +44,7 @@ def cells(points: Floats, parts: int) -> npt.NDArray[np.int64]:
     import numpy as np
 
     places = np.clip(((points + 1) / 2 * parts).astype(np.int64), 0, parts - 1)
-    return np.ravel_multi_index(tuple(places.T), (parts,) * points.shape[1]).astype(np.int64)
+    return np.asarray(np.ravel_multi_index(tuple(places.T), (parts,) * points.shape[1]), dtype=np.int64)
 
 
 def first_centres(
@@ -58,12 +57,13 @@ def first_centres(
 
     axes = points.shape[1]
     number = parts**axes
-    counts = noise(np.bincount(cells(points, parts), minlength=number), rng=rng).astype(np.float64)
+    counts = np.asarray(noise(np.bincount(cells(points, parts), minlength=number), rng=rng), dtype=np.float64)
     sd = math.sqrt(variance(noise))
     chance = sd * math.sqrt(2 * math.log(number)) / 2
     weights = np.where(counts > chance, counts, 0.0) + max(sd, 1e-6) / math.sqrt(number)
     heavy = np.argsort(-weights, kind="stable")[:HEAVIEST]
     middles = (np.stack(np.unravel_index(heavy, (parts,) * axes), axis=1) + 0.5) / parts * 2 - 1
     with threadpool_limits(1):  # the cells are few, and threads that wait for one another cost more
-        found = Weighted(clusters, n_init=STARTS, random_state=SEED).fit(middles, sample_weight=weights[heavy])
+        found = Weighted(clusters, n_init=STARTS, random_state=SEED)  # type: ignore[arg-type]
+        found.fit(middles, sample_weight=weights[heavy])
     return found.cluster_centers_, math.sqrt(found.inertia_ / weights[heavy].sum())
