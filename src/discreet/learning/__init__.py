@@ -14,16 +14,32 @@ if TYPE_CHECKING:
     from discreet.learning.boolean_classes import Conjunctions as Conjunctions
     from discreet.learning.boolean_classes import Parities as Parities
     from discreet.learning.boosted_learner import BoostedLearner as BoostedLearner
+    from discreet.learning.cross_validation import CrossValidated as CrossValidated
+    from discreet.learning.cross_validation import cross_val_score as cross_val_score
+    from discreet.learning.cross_validation import cross_validate as cross_validate
     from discreet.learning.exponential_learner import ExponentialLearner as ExponentialLearner
     from discreet.learning.hypotheses import HypothesisClass as HypothesisClass
     from discreet.learning.hypotheses import Thresholds as Thresholds
+    from discreet.learning.k_means import KMeans as KMeans
+    from discreet.learning.logistic import LogisticRegression as LogisticRegression
+    from discreet.learning.maximum_likelihood import MaximumLikelihoodClassifier as MaximumLikelihoodClassifier
+    from discreet.learning.nearest_neighbours import KNeighborsClassifier as KNeighborsClassifier
+    from discreet.learning.nearest_neighbours_labels import (
+        LabelPrivateKNeighborsClassifier as LabelPrivateKNeighborsClassifier,
+    )
     from discreet.learning.neural_network import Epoch as Epoch
     from discreet.learning.neural_network import NeuralNetwork as NeuralNetwork
     from discreet.learning.neural_network import NeuralNetworkRegressor as NeuralNetworkRegressor
     from discreet.learning.panel import best_of_panel as best_of_panel
     from discreet.learning.parity_learner import ParityLearner as ParityLearner
+    from discreet.learning.pipeline import Pipeline as Pipeline
+    from discreet.learning.principal_components import PCA as PCA
     from discreet.learning.private_gradients import PrivateGradients as PrivateGradients
+    from discreet.learning.ridge import LinearRegression as LinearRegression
+    from discreet.learning.ridge import Ridge as Ridge
     from discreet.learning.sampled_learner import Sampled as Sampled
+    from discreet.learning.scaling import DeclaredScaler as DeclaredScaler
+    from discreet.learning.scaling import PrivateBounds as PrivateBounds
     from discreet.learning.statistical_conjunctions import LearnedConjunction as LearnedConjunction
     from discreet.learning.statistical_conjunctions import learn_conjunction as learn_conjunction
     from discreet.learning.statistical_descent import LearnedLinear as LearnedLinear
@@ -41,6 +57,7 @@ if TYPE_CHECKING:
     from discreet.learning.statistical_tree import learn_stump as learn_stump
     from discreet.learning.statistical_tree import learn_tree as learn_tree
     from discreet.learning.statistical_tree import tree_queries as tree_queries
+    from discreet.learning.svc import LinearSVC as LinearSVC
     from discreet.learning.threshold_learner import ThresholdLearner as ThresholdLearner
 
 _NAMES = {
@@ -49,25 +66,40 @@ _NAMES = {
     "BitRows": "bit_rows",
     "BoostedLearner": "boosted_learner",
     "Conjunctions": "boolean_classes",
+    "CrossValidated": "cross_validation",
+    "DeclaredScaler": "scaling",
     "Epoch": "neural_network",
     "ExponentialLearner": "exponential_learner",
     "HypothesisClass": "hypotheses",
+    "KMeans": "k_means",
+    "KNeighborsClassifier": "nearest_neighbours",
+    "LabelPrivateKNeighborsClassifier": "nearest_neighbours_labels",
     "LearnedConjunction": "statistical_conjunctions",
     "LearnedHalfspace": "statistical_halfspace",
     "LearnedLinear": "statistical_descent",
     "LearnedMeans": "statistical_means",
     "LearnedTree": "statistical_tree",
+    "LinearRegression": "ridge",
+    "LinearSVC": "svc",
+    "LogisticRegression": "logistic",
+    "MaximumLikelihoodClassifier": "maximum_likelihood",
     "NeuralNetwork": "neural_network",
     "NeuralNetworkRegressor": "neural_network",
+    "PCA": "principal_components",
     "Parities": "boolean_classes",
     "ParityLearner": "parity_learner",
+    "Pipeline": "pipeline",
+    "PrivateBounds": "scaling",
     "PrivateGradients": "private_gradients",
+    "Ridge": "ridge",
     "Sampled": "sampled_learner",
     "StatisticalNoise": "statistical_noise",
     "StatisticalQueryOracle": "statistical_oracle",
     "ThresholdLearner": "threshold_learner",
     "Thresholds": "hypotheses",
     "best_of_panel": "panel",
+    "cross_val_score": "cross_validation",
+    "cross_validate": "cross_validation",
     "descent_excess": "statistical_descent",
     "halfspace_rounds": "statistical_halfspace",
     "learn_conjunction": "statistical_conjunctions",

@@ -2,9 +2,9 @@
 
 Theorem.  Each row goes to one of k folds by a coin of its own.  Given the coins, a row added to the data is in one
 fold: it is in k - 1 of the k training sets, and in one of the k test sets.  If training costs t and a score s, all of
-it together costs (k - 1) t + s for it, in epsilon or in rho, and this is the budget.  A score is the sum of losses between
-0 and 1, in units of 1 / UNIT, and the sum of what is left to 1: a row moves the two by UNIT in l1 and by at most UNIT
-in l2.  Folds by position would not do: a row removed from the front would move every other row.
+it together costs (k - 1) t + s for it, in epsilon or in rho, and this is the budget.  A score is the sum of losses
+between 0 and 1, in units of 1 / UNIT, and the sum of what is left to 1: a row moves the two by UNIT in l1 and by at
+most UNIT in l2.  Folds by position would not do: a row removed from the front would move every other row.
 Proof: docs/theory/estimators.md.
 """
 
