@@ -20,7 +20,7 @@ from benchmarks.synthesis import DELTA, figures, table_of
 from discreet.data import Records
 from discreet.synthesis.quality_tables import distances
 
-LIMIT = 240  # seconds for each run of the peer
+LIMIT = 1800  # seconds for each run of the peer
 PROGRAM = """
 import json, sys, time
 import numpy, pandas
