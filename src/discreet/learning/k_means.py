@@ -124,7 +124,6 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
         self.centres_ = np.clip(first.centres + moves, -1.0, 1.0)
         self.cluster_centers_ = in_units(design, self.centres_)
         self.event_ = ComposedEvent(events=first.events + found.events)
-        self._n_features_out = k
         longest = 2 * (math.isqrt(design.width - 1) + 1)  # vectors and centres have entries between -1 and 1
         self.domain_out_ = Domain({f"kmeans{place}": Real(0, longest) for place in range(k)})
 
@@ -198,7 +197,7 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
         """kmeans0, kmeans1, ..: one distance a centre."""
         import numpy as np
 
-        return np.array([f"kmeans{place}" for place in range(self._n_features_out)], dtype=object)
+        return np.array([f"kmeans{place}" for place in range(len(self.centres_))], dtype=object)
 
 
 def allowance_for(budget: Guarantee, width: int, clusters: int) -> Allowance:

@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+from discreet.data.columns import Column
 from discreet.data.domain import Domain
 from discreet.data.records import Records
-from discreet.errors import require
+from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateClassifier
@@ -87,6 +88,22 @@ class KNeighborsClassifier(PrivateClassifier):
         self.domain = domain
         self.classes = classes
 
+    voters_: Voters | None
+
+    def fit_rows(
+        self,
+        rows: Records,
+        *,
+        target: str | None = None,
+        declared: Column | None = None,
+        budget: Guarantee | None = None,
+        rng: RandomSource | None = None,
+    ) -> Self:
+        """As `fit` and a curator call it; a curator gives models away, and a model with `queries` holds private rows."""
+        if budget is not None and self.queries is not None:
+            raise UnsupportedError("a model with queries= holds private rows and stays with them: leave out queries=")
+        return super().fit_rows(rows, target=target, declared=declared, budget=budget, rng=rng)
+
     def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
         import numpy as np
 
@@ -95,17 +112,17 @@ class KNeighborsClassifier(PrivateClassifier):
         require(0 < rate <= 1, "0 < rate <= 1", rate=self.rate)
         assert target is not None
         self.design_ = Design(self.domain_)
-        self._voters: Voters | None = None
         classes = rows.column(target).astype(np.int64)
         if self.queries is None:
             require(rate == 1, "queries=... where rows are sampled", rate=self.rate)
+            self.voters_ = None
             self._release(self.design_.floats(rows), classes, budget, rng)
             return
         queries = whole("queries", self.queries)
         choice, event = election(budget, queries, rate)
-        self._voters = Voters(
-            vectors=self.design_.integers(rows, scale=UNIT),
-            classes=classes,
+        self.voters_ = Voters(
+            self.design_.integers(rows, scale=UNIT),
+            classes,
             number=len(self.classes_),
             neighbours=self.n_neighbors,
             choice=choice,
@@ -150,13 +167,13 @@ class KNeighborsClassifier(PrivateClassifier):
     def _scores(self, rows: Records) -> npt.NDArray[np.float64]:
         import numpy as np
 
-        if self._voters is None:
+        if self.voters_ is None:
             return self.cells_.scores(self._points(self.design_.floats(rows)))
-        winners = self._voters.winners(self.design_.integers(rows, scale=UNIT))
+        winners = self.voters_.winners(self.design_.integers(rows, scale=UNIT))
         return np.eye(len(self.classes_))[winners]
 
     @property
     def queries_left_(self) -> int | None:
         """How many different rows `predict` can still be asked about; None if any number."""
         self.privacy()
-        return None if self._voters is None else self._voters.left
+        return None if self.voters_ is None else self.voters_.left

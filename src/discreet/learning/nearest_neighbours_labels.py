@@ -84,16 +84,19 @@ class LabelPrivateKNeighborsClassifier(PrivateClassifier):
         assert target is not None
         response = RandomizedResponse(epsilon=budget.epsilon, categories=len(self.classes_))
         self.design_ = Design(self.domain_)
-        self._vectors = self.design_.integers(rows, scale=UNIT)
-        self._reports = np.asarray(response(rows.column(target).astype(np.int64), rng=rng), dtype=np.int64)
-        self.guarantee_ = budget.under(Local)
+        self.vectors_ = self.design_.integers(rows, scale=UNIT)
+        self.reports_ = np.asarray(response(rows.column(target).astype(np.int64), rng=rng), dtype=np.int64)
         self.event_ = response.event()
+
+    def privacy(self) -> Guarantee:
+        """What the model keeps for one label changed to any other."""
+        return super().privacy().under(Local)
 
     def _scores(self, rows: Records) -> npt.NDArray[np.float64]:
         import numpy as np
 
         found: list[Any] = []
         for query in self.design_.integers(rows, scale=UNIT):
-            away = self._vectors - query
-            found.append(votes((away * away).sum(axis=1), self._reports, self.n_neighbors, len(self.classes_)))
+            away = self.vectors_ - query
+            found.append(votes((away * away).sum(axis=1), self.reports_, self.n_neighbors, len(self.classes_)))
         return np.array(found, dtype=np.float64).reshape(len(found), len(self.classes_))

@@ -12,7 +12,6 @@ epsilon = ln(1 + q (e^epsilon_0 - 1)).  Proof: docs/theory/nearest_neighbours.md
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, NoReturn
 
@@ -95,20 +94,31 @@ def inside(epsilon: Fraction, rate: Fraction) -> Fraction:
     return log_down(1 + (exp_down(epsilon) - 1) / rate)
 
 
-@dataclass(slots=True)
 class Voters:
-    """Private rows that vote, with the number of elections left.  They cannot be copied or stored."""
+    """Private rows that vote, with the number of elections left.  They cannot be shown, copied or stored."""
 
-    vectors: Whole = field(repr=False)
-    classes: Whole = field(repr=False)
-    number: int
-    neighbours: int
-    choice: Exponential
-    rate: Fraction
-    left: int
-    rng: RandomSource | None = field(repr=False, default=None)
-    answered: dict[bytes, int] = field(repr=False, default_factory=dict)
-    lock: threading.Lock = field(repr=False, default_factory=threading.Lock)
+    def __init__(
+        self,
+        vectors: Whole,
+        classes: Whole,
+        *,
+        number: int,
+        neighbours: int,
+        choice: Exponential,
+        rate: Fraction,
+        left: int,
+        rng: RandomSource | None,
+    ) -> None:
+        self._vectors = vectors
+        self._classes = classes
+        self.number = number
+        self.neighbours = neighbours
+        self.choice = choice
+        self.rate = rate
+        self.left = left
+        self._rng = rng
+        self._answered: dict[bytes, int] = {}
+        self._lock = threading.Lock()
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("private rows cannot be copied or stored")
@@ -117,20 +127,20 @@ class Voters:
         """One class a query.  A query asked before gets the same answer and costs nothing; too many are refused."""
         import numpy as np
 
-        with self.lock:
+        with self._lock:
             keys = [row.tobytes() for row in np.ascontiguousarray(queries)]
-            new = {key: row for key, row in zip(keys, queries, strict=True) if key not in self.answered}
+            new = {key: row for key, row in zip(keys, queries, strict=True) if key not in self._answered}
             if len(new) > self.left:
                 raise BudgetExhausted(requested=f"{len(new)} queries", remaining=f"{self.left} queries")
             self.left -= len(new)  # paid before a row is looked at
             for key, query in new.items():
-                self.answered[key] = self._winner(query)
-            return np.array([self.answered[key] for key in keys], dtype=np.int64)
+                self._answered[key] = self._winner(query)
+            return np.array([self._answered[key] for key in keys], dtype=np.int64)
 
     def _winner(self, query: Whole) -> int:
-        vectors, classes = self.vectors, self.classes
+        vectors, classes = self._vectors, self._classes
         if self.rate < 1:
-            here = bernoulli(self.rate, shape=(len(classes),), rng=self.rng)
+            here = bernoulli(self.rate, shape=(len(classes),), rng=self._rng)
             vectors, classes = vectors[here], classes[here]
         away = vectors - query
-        return self.choice(votes((away * away).sum(axis=1), classes, self.neighbours, self.number), rng=self.rng)
+        return self.choice(votes((away * away).sum(axis=1), classes, self.neighbours, self.number), rng=self._rng)

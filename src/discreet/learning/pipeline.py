@@ -18,6 +18,7 @@ from discreet.hazmat.entropy import RandomSource
 from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.pipeline_budget import divided
 from discreet.learning.reading import as_table, name_of, without
+from discreet.learning.scaling import DeclaredScaler
 from discreet.privacy.event import ComposedEvent, Event
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.neighbours import AddRemove
@@ -98,11 +99,11 @@ class Pipeline(BaseEstimator):
             )
         labels = [label for label, _ in self.steps]
         require(bool(labels) and len(set(labels)) == len(labels), "steps with different names", names=labels)
+        if not all(isinstance(step, PrivateEstimator | DeclaredScaler) for _, step in self.steps):
+            raise ParameterError("need private estimators as steps: others would read rows for nothing")
         for label, step in self.steps[:-1]:
             if not hasattr(step, "transform") or step.supervised:
                 raise ParameterError(f"need a step that transforms rows without labels before the last, got {label!r}")
-        if not all(isinstance(step, PrivateEstimator) for _, step in self.steps):
-            raise ParameterError("need private estimators as steps: others would read rows for nothing")
         paid = [label for label, step in self.steps if "budget" in step.get_params(deep=False)]
         shares = [1] * len(paid) if self.shares is None else list(self.shares)
         require(len(shares) == len(paid) >= 1, "one share a step that has a budget", shares=len(shares), steps=paid)

@@ -82,7 +82,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         largest = math.sqrt(design.square)
         found = subspace(design.floats(rows), largest, allowance=allowance, amount=allowance.total, rng=rng)
         self.design_ = design
-        self.n_components_ = self._n_features_out = kept
+        self.n_components_ = kept
         self.mean_ = found.mean
         self.components_ = found.directions[:kept]
         self.explained_variance_ = found.variances[:kept]
@@ -90,6 +90,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         self.explained_variance_ratio_ = self.explained_variance_ / total if total > 0 else np.zeros(kept)
         self.event_ = ComposedEvent(events=found.events)
         self.domain_out_ = _declared(kept, min(2 * largest, DEVIATIONS * math.sqrt(float(found.variances[0]))))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
 
     def transform(self, X: object) -> npt.NDArray[np.float64]:
         """The coordinates of rows along the components; rows of the data stay private."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
-from sklearn.base import TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from discreet.data.columns import Column, Integer, Real
 from discreet.data.domain import Domain
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-class DeclaredScaler(TransformerMixin, PrivateEstimator):
+class DeclaredScaler(TransformerMixin, BaseEstimator):
     """Rows as numbers between -1 and 1 by the declared ranges, with one entry for each value of a category.
 
     Free: no row is learnt from, so it has no budget and needs no `fit`.
@@ -130,12 +130,9 @@ class PrivateBounds(TransformerMixin, PrivateEstimator):
         self.domain = domain
 
     def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
-        low, high = self._ends()
-        names = [name for name, column in rows.domain.items() if isinstance(column, Integer | Real)]
-        self.domain_out_ = rows.domain
-        self.mechanisms_ = {name: _mechanism(rows.domain[name], low, high, budget, len(names)) for name in names}
         made: dict[str, Column] = dict(rows.domain)
-        for name, mechanism in self.mechanisms_.items():
+        mechanisms = self._mechanisms(rows.domain, budget)
+        for name, mechanism in mechanisms.items():
             column = rows.domain[name]
             assert isinstance(column, Integer | Real)
             positions = rows.column(name)
@@ -143,7 +140,13 @@ class PrivateBounds(TransformerMixin, PrivateEstimator):
             ends = sorted(round(float(end)) for end in mechanism(held, rng=rng))  # type: ignore[union-attr]
             made[name] = _between(column, *ends)
         self.domain_out_ = Domain(made)
-        self.event_ = ComposedEvent(events=tuple(one.event() for one in self.mechanisms_.values()))
+        self.event_ = ComposedEvent(events=tuple(one.event() for one in mechanisms.values()))
+
+    def _mechanisms(self, domain: Domain, budget: Guarantee) -> dict[str, PrivateQuantile]:
+        """What runs on each column of numbers, by public facts."""
+        low, high = self._ends()
+        numbers = {name: column for name, column in domain.items() if isinstance(column, Integer | Real)}
+        return {name: _mechanism(column, low, high, budget, len(numbers)) for name, column in numbers.items()}
 
     def _ends(self) -> tuple[Fraction, Fraction]:
         given = list(self.quantiles)
@@ -154,9 +157,9 @@ class PrivateBounds(TransformerMixin, PrivateEstimator):
 
     def accuracy(self, beta: float = 0.05) -> float:
         """Rows by which any quantile may be off, with probability 1 - beta for all of them."""
-        self.privacy()
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
-        return max((one.accuracy(beta / len(self.mechanisms_)) for one in self.mechanisms_.values()), default=0.0)
+        found = self._mechanisms(self.domain_, self.privacy()).values()
+        return max((one.accuracy(beta / len(found)) for one in found), default=0.0)
 
     def transform(self, X: object) -> Any:  # noqa: ANN401 - a frame
         """Rows clamped to the private ranges, as a pandas frame with the columns of the domain."""
@@ -168,8 +171,7 @@ class PrivateBounds(TransformerMixin, PrivateEstimator):
         made = {}
         for name, column in self.domain_out_.items():
             values = table.column(name).to_pandas()
-            if name in self.mechanisms_:
-                assert isinstance(column, Integer | Real)
+            if isinstance(column, Integer | Real):
                 values = np.clip(values, float(column.low), float(column.high))
             made[name] = values
         return pd.DataFrame(made)
