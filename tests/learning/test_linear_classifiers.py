@@ -1,0 +1,198 @@
+"""LogisticRegression and LinearSVC: what fit promises, what it finds without noise, and what it does not look at."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.linear_model import LogisticRegression as Exact
+
+import discreet as dc
+from discreet.data.columns import Boolean, Categorical, Integer, Real
+from discreet.data.domain import Domain
+from discreet.errors import ParameterError, UnsupportedError
+from discreet.hazmat.entropy import SeededRandom
+from discreet.learning import LinearSVC, LogisticRegression, linear_classifier, linear_rows, noisy_gradient
+from discreet.learning.design import Design
+from discreet.privacy.event import ExponentialEvent
+from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
+from discreet.privacy.neighbours import AddRemove
+
+MODELS = [LogisticRegression, LinearSVC]
+DOMAIN = Domain({"a": Integer(0, 100), "b": Categorical(["x", "y", "z"]), "c": Boolean()})
+HIGH = {"radius": 40, "texture": 60, "perimeter": 300, "area": 5000}
+
+
+def people(n, *, seed=0, classes=2):
+    rng = np.random.default_rng(seed)
+    a, b, c = rng.integers(0, 101, n), rng.choice(["x", "y", "z"], n), rng.random(n) < 0.5
+    score = a / 25 + 2 * (b == "x") - c + rng.normal(0, 0.5, n)
+    import pandas as pd
+
+    return pd.DataFrame({"a": a, "b": b, "c": c}), np.digitize(score, np.linspace(1, 5, classes + 1)[1:-1])
+
+
+def fitted(model, budget, *, n=4000, classes=2, seed=0, **how):
+    X, y = people(n, seed=seed, classes=classes)
+    return model(budget=budget, domain=DOMAIN, classes=list(range(classes)), **how).fit(X, y, rng=SeededRandom(seed))
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(0.05), ApproxDP(1.0, 1e-6)], ids=repr)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_every_budget_is_kept_and_buys_a_model(model, budget, classes):
+    X, y = people(2000, seed=9, classes=classes)
+    found = fitted(model, budget, classes=classes)
+
+    assert found.privacy() == budget.under(AddRemove)
+    assert found.score(X, y) > np.bincount(y).max() / len(y) + (0.05 if isinstance(budget, PureDP) else 0.1)
+    assert set(found.predict(X)) <= set(range(classes))
+
+
+def spent(event, budget, *, quieter=1):
+    """What the events cost in the unit of the budget, with noise so many times quieter than they say."""
+    parts = [*event.events[:-1], *[event.events[-1].event] * event.events[-1].count]
+    if isinstance(budget, PureDP):
+        return sum(
+            part.epsilon if isinstance(part, ExponentialEvent) else part.sensitivity / part.scale * quieter
+            for part in parts
+        )
+    return sum(
+        part.epsilon**2 / 8
+        if isinstance(part, ExponentialEvent)
+        else (part.sensitivity / part.sigma * quieter) ** 2 / 2
+        for part in parts
+    )
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("budget", "allowed"), [(PureDP(1), 1), (ZCDP(0.05), 0.05)], ids=repr)
+def test_what_ran_costs_the_budget_and_no_more(model, budget, allowed):
+    event = fitted(model, budget, n=300).event()
+
+    assert 0.999 * allowed < float(spent(event, budget)) <= allowed * (1 + 1e-12)
+    assert float(spent(event, budget, quieter=Fraction(10, 9))) > 1.05 * allowed  # the twin with 0.9 of the noise
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_without_noise_it_is_scikit_learn(classes):
+    X, y = people(3000, classes=classes)
+    found = LogisticRegression(budget=ZCDP(1e12), domain=DOMAIN, classes=list(range(classes)), bins=0, ridge=1.0)
+    found.fit(X, y, rng=SeededRandom(1))
+    from discreet.data.records import Records
+
+    vectors = Design(DOMAIN).floats(Records.from_frame(X, DOMAIN))
+    exact = Exact(C=1.0, max_iter=2000).fit(vectors, y)
+
+    assert found.predict_proba(X) == pytest.approx(exact.predict_proba(vectors), abs=0.03)
+    assert found.score(X, y) == pytest.approx(exact.score(vectors, y), abs=0.01)
+
+
+def test_the_block_of_the_guide_runs():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    domain = dc.Domain({c: dc.Real(0, next((v for k, v in HIGH.items() if k in c), 2)) for c in X})
+    model = LogisticRegression(budget=dc.ApproxDP(1.0, 1e-6), domain=domain).fit(X, y)
+
+    assert model.score(X, y) > 0.88
+    assert model.privacy() == dc.ApproxDP(1.0, 1e-6).under(AddRemove)
+
+
+def test_three_species_are_told_apart():
+    X, y = load_iris(return_X_y=True)
+    domain = Domain({f"c{i}": Real(low, high) for i, (low, high) in enumerate([(4, 8), (2, 5), (1, 7), (0, 3)])})
+    model = LogisticRegression(budget=ApproxDP(10.0, 1e-6), domain=domain, classes=(0, 1, 2)).fit(X, y)
+
+    assert model.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_size_of_the_model_says_nothing_about_the_rows(model):
+    """No row at all, one class only, one row: the shapes are those of the declaration."""
+    X, y = people(50)
+    shapes = set()
+    for keep in (slice(0, 0), slice(0, 1), y == 1, slice(0, 50)):
+        found = model(budget=ZCDP(0.1), domain=DOMAIN, classes=(0, 1), bins=4).fit(
+            X[keep], y[keep], rng=SeededRandom(1)
+        )
+        shapes.add((found.coef_.shape, found.intercept_.shape, tuple(found.classes_)))
+
+    assert len(shapes) == 1
+
+
+def test_steps_and_lengths_follow_from_released_numbers_alone(monkeypatch):
+    """Two datasets whose noisy count, mean and radius agree get the same plan: the plan is a function of the ball."""
+    plans = []
+    real = linear_classifier.plan
+    monkeypatch.setattr(linear_classifier, "plan", lambda *a, **k: plans.append(real(*a, **k)) or plans[-1])
+    X, y = people(100)
+    monkeypatch.setattr(linear_classifier, "ball", lambda rows, design, count, **_: linear_rows.Ball(
+        design, np.zeros(design.width), 1.0, 100.0, (count.event,)))  # fmt: skip
+    for data in (X, X.iloc[:3]):
+        LogisticRegression(budget=ZCDP(1), domain=DOMAIN, bins=0).fit(data, y[: len(data)], rng=SeededRandom(1))
+
+    assert plans[0] == plans[1]
+
+
+def test_a_row_of_nonsense_moves_no_more_than_any_other():
+    """Huge, missing and undeclared values: read by the declaration, clamped or dropped."""
+    import pandas as pd
+
+    X, y = people(200)
+    odd = pd.DataFrame({"a": [10**15, -(10**15), None], "b": ["x", "nowhere", "y"], "c": [True, False, True]})
+    seen = []
+    for data, labels in ((X, y), (pd.concat([X.astype(object), odd.astype(object)]), np.append(y, [1, 0, 1]))):
+        model = LogisticRegression(budget=ZCDP(1e6), domain=DOMAIN, bins=0).fit(data.convert_dtypes(), labels)
+        seen.append(round(model.ball_.rows))
+
+    assert seen[0] == 200
+    assert seen[1] == 201  # the clamped one; the others cannot be read
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_it_is_an_estimator_of_scikit_learn(model):
+    made = model(budget=PureDP(1), domain=DOMAIN, bins=8, ridge=0.5)
+
+    assert clone(made).get_params() == made.get_params()
+    assert made.set_params(ridge=2.0).ridge == 2.0
+    assert model.__name__ in repr(made)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("ridge", [-1.0, float("nan"), float("inf"), True, "much"])
+def test_a_bad_ridge_is_refused_before_anything_is_drawn(model, ridge, monkeypatch):
+    monkeypatch.setattr(linear_classifier, "noisy_count", lambda *a, **k: pytest.fail("drawn"))
+    with pytest.raises(ParameterError, match="ridge"):
+        fitted(model, ZCDP(1), n=10, ridge=ridge)
+
+
+@pytest.mark.parametrize("bins", [1, -1, 2.5, True])
+def test_bad_bins_are_refused(bins):
+    with pytest.raises(ParameterError, match="bins"):
+        fitted(LogisticRegression, ZCDP(1), n=10, bins=bins)
+
+
+def test_a_budget_that_no_theorem_covers_is_refused():
+    with pytest.raises(UnsupportedError, match="PureDP, ApproxDP or ZCDP"):
+        fitted(LogisticRegression, GaussianDP(1.0), n=10)
+
+
+def test_probabilities_sum_to_one_and_agree_with_the_decision():
+    X, _ = people(500)
+    for classes in (2, 3):
+        found = fitted(LogisticRegression, ZCDP(1), classes=classes)
+        chances = found.predict_proba(X)
+
+        assert chances.sum(axis=1) == pytest.approx(np.ones(500))
+        assert np.array_equal(found.classes_[chances.argmax(axis=1)], found.predict(X))
+        assert found.decision_function(X).shape == ((500,) if classes == 2 else (500, 3))
+
+
+def test_weights_are_integers_where_rows_are_scored():
+    """Scores stay below 2^53 for the widest rows and the heaviest weights, so that no sum is ever rounded."""
+    width, radius = linear_rows.WIDEST + 1, 2 * np.sqrt(linear_rows.WIDEST)
+    heaviest = noisy_gradient.HEAVIEST * radius / linear_rows.SCALE * noisy_gradient.WEIGHT
+
+    assert np.sqrt(2) * linear_rows.SCALE * np.sqrt(width) * heaviest < 2**53
