@@ -14,15 +14,19 @@ if TYPE_CHECKING:
     from discreet.learning.boolean_classes import Conjunctions as Conjunctions
     from discreet.learning.boolean_classes import Parities as Parities
     from discreet.learning.boosted_learner import BoostedLearner as BoostedLearner
+    from discreet.learning.boosted_trees import GradientBoostedTrees as GradientBoostedTrees
+    from discreet.learning.boosted_trees import GradientBoostedTreesRegressor as GradientBoostedTreesRegressor
     from discreet.learning.cross_validation import CrossValidated as CrossValidated
     from discreet.learning.cross_validation import cross_val_score as cross_val_score
     from discreet.learning.cross_validation import cross_validate as cross_validate
+    from discreet.learning.decision_tree import DecisionTreeClassifier as DecisionTreeClassifier
     from discreet.learning.exponential_learner import ExponentialLearner as ExponentialLearner
     from discreet.learning.hypotheses import HypothesisClass as HypothesisClass
     from discreet.learning.hypotheses import Thresholds as Thresholds
     from discreet.learning.k_means import KMeans as KMeans
     from discreet.learning.logistic import LogisticRegression as LogisticRegression
     from discreet.learning.maximum_likelihood import MaximumLikelihoodClassifier as MaximumLikelihoodClassifier
+    from discreet.learning.naive_bayes import NaiveBayes as NaiveBayes
     from discreet.learning.nearest_neighbours import KNeighborsClassifier as KNeighborsClassifier
     from discreet.learning.nearest_neighbours_labels import (
         LabelPrivateKNeighborsClassifier as LabelPrivateKNeighborsClassifier,
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from discreet.learning.pipeline import Pipeline as Pipeline
     from discreet.learning.principal_components import PCA as PCA
     from discreet.learning.private_gradients import PrivateGradients as PrivateGradients
+    from discreet.learning.random_forest import RandomForestClassifier as RandomForestClassifier
     from discreet.learning.ridge import LinearRegression as LinearRegression
     from discreet.learning.ridge import Ridge as Ridge
     from discreet.learning.sampled_learner import Sampled as Sampled
@@ -67,9 +72,12 @@ _NAMES = {
     "BoostedLearner": "boosted_learner",
     "Conjunctions": "boolean_classes",
     "CrossValidated": "cross_validation",
+    "DecisionTreeClassifier": "decision_tree",
     "DeclaredScaler": "scaling",
     "Epoch": "neural_network",
     "ExponentialLearner": "exponential_learner",
+    "GradientBoostedTrees": "boosted_trees",
+    "GradientBoostedTreesRegressor": "boosted_trees",
     "HypothesisClass": "hypotheses",
     "KMeans": "k_means",
     "KNeighborsClassifier": "nearest_neighbours",
@@ -83,6 +91,7 @@ _NAMES = {
     "LinearSVC": "svc",
     "LogisticRegression": "logistic",
     "MaximumLikelihoodClassifier": "maximum_likelihood",
+    "NaiveBayes": "naive_bayes",
     "NeuralNetwork": "neural_network",
     "NeuralNetworkRegressor": "neural_network",
     "PCA": "principal_components",
@@ -91,6 +100,7 @@ _NAMES = {
     "Pipeline": "pipeline",
     "PrivateBounds": "scaling",
     "PrivateGradients": "private_gradients",
+    "RandomForestClassifier": "random_forest",
     "Ridge": "ridge",
     "Sampled": "sampled_learner",
     "StatisticalNoise": "statistical_noise",
