@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from discreet.learning.maximum_likelihood import MaximumLikelihoodClassifier as MaximumLikelihoodClassifier
     from discreet.learning.naive_bayes import NaiveBayes as NaiveBayes
     from discreet.learning.nearest_neighbours import KNeighborsClassifier as KNeighborsClassifier
-    from discreet.learning.nearest_neighbours_labels import (
-        LabelPrivateKNeighborsClassifier as LabelPrivateKNeighborsClassifier,
-    )
+    from discreet.learning.nearest_neighbours_labels import LabelPrivateNeighbors as LabelPrivateNeighbors
     from discreet.learning.neural_network import Epoch as Epoch
     from discreet.learning.neural_network import NeuralNetwork as NeuralNetwork
     from discreet.learning.neural_network import NeuralNetworkRegressor as NeuralNetworkRegressor
@@ -81,7 +79,7 @@ _NAMES = {
     "HypothesisClass": "hypotheses",
     "KMeans": "k_means",
     "KNeighborsClassifier": "nearest_neighbours",
-    "LabelPrivateKNeighborsClassifier": "nearest_neighbours_labels",
+    "LabelPrivateNeighbors": "nearest_neighbours_labels",
     "LearnedConjunction": "statistical_conjunctions",
     "LearnedHalfspace": "statistical_halfspace",
     "LearnedLinear": "statistical_descent",

@@ -99,7 +99,7 @@ class KNeighborsClassifier(PrivateClassifier):
         budget: Guarantee | None = None,
         rng: RandomSource | None = None,
     ) -> Self:
-        """As `fit` and a curator call it; a curator gives models away, and a model with `queries` holds private rows."""
+        """As `fit` and a curator call it; a curator gives models away, and one with `queries` holds private rows."""
         if budget is not None and self.queries is not None:
             raise UnsupportedError("a model with queries= holds private rows and stays with them: leave out queries=")
         return super().fit_rows(rows, target=target, declared=declared, budget=budget, rng=rng)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-class LabelPrivateKNeighborsClassifier(PrivateClassifier):
+class LabelPrivateNeighbors(PrivateClassifier):
     """Vote of the nearest rows by noisy labels: private in the labels only, for features that everybody may know.
 
     >>> import numpy as np
@@ -41,7 +41,7 @@ class LabelPrivateKNeighborsClassifier(PrivateClassifier):
     >>> y = rng.integers(0, 2, 500)
     >>> X = rng.normal(30 + 40 * y[:, None], 10, (500, 2)).round()
     >>> domain = Domain({"a": Integer(0, 100), "b": Integer(0, 100)})
-    >>> model = LabelPrivateKNeighborsClassifier(50, budget=PureDP(1), domain=domain, classes=(0, 1))
+    >>> model = LabelPrivateNeighbors(50, budget=PureDP(1), domain=domain, classes=(0, 1))
     >>> model.fit(X, y, rng=SeededRandom(1)).predict([[30, 30], [70, 70]]).tolist()
     [0, 1]
     >>> model.privacy(), model.privacy().neighbours.__name__
