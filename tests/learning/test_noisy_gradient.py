@@ -194,3 +194,30 @@ def test_a_table_serves_every_margin():
     hinge = Margin(slope=lambda margins: margins * 0 + 1, curvature=1.0)
 
     assert hinge.residuals(np.array([[2**50], [-(2**50)]]), np.array([0, 1])).tolist() == [[-RESIDUAL], [RESIDUAL]]
+
+
+def _minimum(rows, signs, strength):
+    """The minimum of the average logistic loss plus strength / 2 |w|^2, by Newton's method."""
+    weights = np.zeros(rows.shape[1])
+    for _ in range(50):
+        chance = 1 / (1 + np.exp(signs * (rows @ weights)))
+        slope = strength * weights - (rows * (signs * chance)[:, None]).mean(axis=0)
+        curve = strength * np.eye(len(weights)) + (rows * (chance * (1 - chance))[:, None]).T @ rows / len(rows)
+        weights = weights - np.linalg.solve(curve, slope)
+    return weights
+
+
+def test_the_minimum_of_a_strongly_convex_loss_moves_by_two_over_n_times_its_strength():
+    """Chaudhuri, Monteleoni, Sarwate 2011, by brute force: n = 20, rows in the unit ball, any one replaced."""
+    rng = np.random.default_rng(3)
+    rows, signs, strength = rng.normal(size=(20, 2)), rng.choice([-1, 1], 20), 0.2
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1)
+    base, moved = _minimum(rows, signs, strength), []
+    for place in range(20):
+        for angle, sign in product(np.linspace(0, 2 * np.pi, 16), [-1, 1]):
+            others, marks = rows.copy(), signs.copy()
+            others[place], marks[place] = (np.cos(angle), np.sin(angle)), sign
+            moved.append(np.linalg.norm(_minimum(others, marks, strength) - base))
+
+    assert max(moved) <= 2 / (20 * strength)
+    assert max(moved) > 2 / (20 * strength) / 3
