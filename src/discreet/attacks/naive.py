@@ -42,7 +42,7 @@ class Rounded:
     """
 
     private: ClassVar[bool] = False
-    secret: npt.NDArray[np.uint8] = field(repr=False)
+    secret: npt.NDArray[np.integer] = field(repr=False)
     base: int = field(kw_only=True)
 
     def answer(self, subsets: Subsets) -> Answers:
@@ -63,7 +63,7 @@ class Suppressed:
     """
 
     private: ClassVar[bool] = False
-    secret: npt.NDArray[np.uint8] = field(repr=False)
+    secret: npt.NDArray[np.integer] = field(repr=False)
     threshold: int = field(kw_only=True)
 
     def answer(self, subsets: Subsets) -> Answers:
@@ -86,7 +86,7 @@ class Sticky:
     """
 
     private: ClassVar[bool] = False
-    secret: npt.NDArray[np.uint8] = field(repr=False)
+    secret: npt.NDArray[np.integer] = field(repr=False)
     noise: float = field(kw_only=True)
     salt: bytes = field(default=b"", kw_only=True, repr=False)
 
@@ -101,7 +101,7 @@ class Sticky:
         return _counts(self.secret, subsets) + self.noise * uniform
 
 
-def _counts(secret: npt.NDArray[np.uint8], subsets: Subsets) -> Answers:
+def _counts(secret: npt.NDArray[np.integer], subsets: Subsets) -> Answers:
     import numpy as np
 
     return np.asarray(subsets, dtype=np.float64) @ np.asarray(secret, dtype=np.float64)
