@@ -32,10 +32,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One label, and the answer to how much of the population is here."""
+    """One label, and the answer to how much of the population is here.
+
+    >>> import numpy as np
+    >>> Leaf(True, mass=1.0).predict(np.zeros((2, 1)))
+    array([ True,  True])
+    """
 
     label: bool
     mass: float
+
+    def predict(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """The label, for each row."""
+        import numpy as np
+
+        return np.full(len(rows), self.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +67,7 @@ class LearnedTree:
         import numpy as np
 
         goes_right = self.split.on(rows) >= 0
-        left, right = (
-            np.full(len(rows), side.label) if isinstance(side, Leaf) else side.predict(rows)
-            for side in (self.left, self.right)
-        )
-        return np.where(goes_right, right, left)
+        return np.where(goes_right, self.right.predict(rows), self.left.predict(rows))
 
 
 def learn_stump(oracle: StatisticalOracle, *, splits: Sequence[Affine], label: int) -> LearnedTree:

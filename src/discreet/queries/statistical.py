@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from discreet.queries.statistical_pieces import Piece, Written
 
-    Rows = npt.NDArray[np.float64]  # (rows, columns)
+    Rows = npt.NDArray[np.floating | np.integer | np.bool_]  # (rows, columns)
     Values = npt.NDArray[np.float64]  # (rows,)
     Whole = npt.NDArray[np.int64]
 
