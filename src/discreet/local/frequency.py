@@ -75,7 +75,7 @@ class FrequencyOracle(LocalProtocol):
             raise ParameterError("need a vector of integers, one value for each user")
         if array.size and not (array.min() >= 0 and array.max() < self.size):  # the message never carries a value
             raise ParameterError(f"need values 0 .. {self.size - 1}, got something else")
-        return array.astype(np.int64, copy=False)
+        return np.ascontiguousarray(array, dtype=np.int64)
 
     def decode(self, tally: Tally, n: int) -> Floats:
         """Unbiased fractions of the users, one for each value."""

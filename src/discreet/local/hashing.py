@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from discreet.hazmat.entropy import RandomSource
     from discreet.local.protocol import Array, Tally
 
+SMALL = 1 << 20  # counts that a server may keep for a small domain
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OptimalLocalHashing(FrequencyOracle):
@@ -131,7 +133,7 @@ def _shape(epsilon: Fraction, size: int) -> tuple[int, int]:
         m = 1
         while g**m < size:
             m += 1
-        if g ** (m + 1) > CELLS or (m - 1) * g ** (m + 2) > WORK:
+        if g ** (m + 1) > min(CELLS, max(SMALL, 16 * size)) or (m - 1) * g ** (m + 2) > WORK:
             continue
         predicted = spread(float(epsilon), inside=1, both=1 / g, outside=g - 1)
         if best is None or predicted < best[0]:

@@ -14,7 +14,8 @@ from discreet.data.engines.kernels import compiled
 
 PLANES = 8  # bits of the counters that stand for 64 columns at once
 WORDS, TABLE, CELLS = numba.uint64[:, ::1], numba.int16[:, ::1], numba.int64[::1]
-READ = numba.types.Array(numba.uint64, 1, "C", readonly=True)
+READ, READ_CELLS = (numba.types.Array(kind, 1, "C", readonly=True) for kind in (numba.uint64, numba.int64))
+READ_ROWS = numba.types.Array(numba.uint64, 2, "C", readonly=True)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 ZERO, SINGLE = np.uint64(0), np.uint64(1)
 
@@ -44,7 +45,7 @@ def biased_bits(words, level, width, out, at):
     return at
 
 
-@compiled(numba.void(WORDS, CELLS))
+@compiled(numba.void(READ_ROWS, CELLS))
 def column_sums(rows, sums):
     """sums[64 w + b] += how many rows have bit b of word w: counters in bit planes, emptied every 255 rows."""
     count, width = rows.shape
@@ -66,7 +67,7 @@ def column_sums(rows, sums):
                 sums[64 * w + b] += total
 
 
-@compiled(numba.int64(READ, WORDS, CELLS, CELLS, numba.int64, numba.int64))
+@compiled(numba.int64(READ, WORDS, READ_CELLS, READ_CELLS, numba.int64, numba.int64))
 def exact_sizes(words, rows, values, sizes, bound, at):
     """Make rows[i] a uniform set of sizes[i] of the `bound` values other than values[i], from independent bits.
 
@@ -108,7 +109,7 @@ def exact_sizes(words, rows, values, sizes, bound, at):
     return at
 
 
-@compiled(numba.void(CELLS, CELLS, numba.int64, numba.int64, TABLE, TABLE))
+@compiled(numba.void(READ_CELLS, CELLS, numba.int64, numba.int64, TABLE, TABLE))
 def fold(source, target, order, low, times, minus):
     """One digit of the sums along hyperplanes: target[.. x .., s] = sum over a of source[.. a .., s + a x]."""
     high = source.size // (order * order * low)
@@ -124,7 +125,7 @@ def fold(source, target, order, low, times, minus):
                         target[((block * order + x) * low + rest) * order + minus[y, times[a, x]]] += value
 
 
-@compiled(numba.void(CELLS, CELLS, numba.int64, TABLE))
+@compiled(numba.void(READ_CELLS, CELLS, numba.int64, TABLE))
 def fold_last(source, target, order, times):
     """The last digit, where only s = 0 is asked for: target[.. x] = sum over a of source[.. a, a x]."""
     for block in range(target.size // order):
@@ -167,7 +168,18 @@ def place(digits, order, times, inverse):
 
 
 @compiled(
-    numba.void(CELLS, numba.boolean[::1], CELLS, numba.int64, numba.int64, TABLE, TABLE, TABLE, numba.int16[::1], CELLS)
+    numba.void(
+        READ_CELLS,
+        numba.boolean[::1],
+        READ_CELLS,
+        numba.int64,
+        numba.int64,
+        TABLE,
+        TABLE,
+        TABLE,
+        numba.int16[::1],
+        CELLS,
+    )
 )
 def points(values, inside, draws, order, length, plus, minus, times, inverse, reports):
     """reports[i] = a point of projective space: on the hyperplane of values[i] if inside[i], else off it.

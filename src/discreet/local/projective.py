@@ -88,7 +88,6 @@ class ProjectiveGeometryResponse(FrequencyOracle):
         on = int(inside.sum())
         draws[inside] = pick(count(self.order, self.length - 1), on, random)
         draws[~inside] = pick(self.order ** (self.length - 1), n - on, random)
-        values = np.ascontiguousarray(values)
         points(
             values, inside, draws, self.order, self.length, found.plus, found.minus, found.times, found.inverse, reports
         )

@@ -1,15 +1,18 @@
 """The shuffle model: local reports in random order, and the central epsilon that the analyst may claim.
 
-Theorem (after Feldman, McMillan, Talwar 2021 and 2023; Wang et al. 2024).  Let n users report through the same
-epsilon0-DP randomizer and let the reports be shuffled.  Write a = 1 / (e^epsilon0 + 1).  Under Replace the
-shuffled reports are a function of (A, B), where, for C ~ Bin(n - 1, 2 a) and A' ~ Bin(C, 1/2), the first user
-adds one to A' with probability e^epsilon0 a and to C - A' with probability a, or the other way round in the
-other world.  So they are (epsilon, delta)-DP for the delta of that pair, which is a sum over C of tails of
-fair coins.  For randomized response among k values the same holds with a = 1 / (e^epsilon0 + k - 1), the first
-user adding nothing with the probability that is left: that is exact for the worst neighbours.
+Theorem (Feldman, McMillan, Talwar 2021).  Let n users report through the same epsilon0-DP randomizer and let the
+reports be shuffled.  Under Replace they are a function of (A, B), where, for C ~ Bin(n - 1, e^-epsilon0) clones and
+A' ~ Bin(C, 1/2), the first user adds one to A' with probability e^epsilon0 / (e^epsilon0 + 1), else to C - A',
+or the other way round in the other world.  Delta is at most that of the pair: a sum over C of tails of fair coins.
+For randomized response on bits the same holds with C ~ Bin(n - 1, 2 / (e^epsilon0 + 1)).
 
-Delta is computed in floating point from above: every term is increased by a relative 2^-30, and what lies
-outside the window of C is added.  Proof: docs/theory/shuffle.md; the closed form is `composition.shuffled`.
+Theorem (Balle, Bell, Gascon, Nissim 2019).  In randomized response among k values each user's report is uniform with
+probability k / (e^epsilon0 + k - 1), whatever the value.  With M - 1 uniform reports of others the delta is
+
+    E max(0, sum over the M reports y of (R(y | x) - e^epsilon R(y | x')) k) / M,   all M uniform and independent.
+
+Delta is computed in floating point from above: every term is increased by a relative 2^-30, and what lies outside of
+the windows of C, M and others is added.  Proof: docs/theory/shuffle.md; the closed form is `composition.shuffled`.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
 Method = Literal["best", "numerical", "closed form"]
 SAFETY = 2.0**-30  # relative, for the tails of scipy, which are good to about 1e-12
+BANDS = 24  # groups of the number of uniform reports
 SPARE = 1e-31  # probability that may lie outside of the window of C, and is added
 
 
@@ -46,7 +50,7 @@ def shuffled(
     A `RandomizedResponse` passed as `randomizer` has a smaller epsilon than the general theorem gives.
 
     >>> round(shuffled(epsilon0=1.0, n=10_000, delta=1e-6).epsilon, 4)
-    0.0432
+    0.053
     >>> round(shuffled(1.0, 10_000, 1e-6, method="closed form").epsilon, 4)
     0.214
     """
@@ -57,44 +61,84 @@ def shuffled(
         require(exact(randomizer.epsilon) <= local, "epsilon0 of the randomizer at least", epsilon0=epsilon0)
     if method == "closed form":
         return closed_form(PureDP(epsilon0), users=users, delta=delta)
-    values = randomizer.size if isinstance(randomizer, RandomizedResponse) else 2
+    values = randomizer.size if isinstance(randomizer, RandomizedResponse) else None
     return ApproxDP(min(up(local), _numerical(local, users, small, values)), delta, neighbours=Replace)
 
 
-def central_delta(epsilon0: Number, n: int, epsilon: Number, *, values: int = 2, spare: float = SPARE) -> float:
-    """The delta at epsilon of the pair in the theorem, from above; values = 2 is the general randomizer.
+def central_delta(
+    epsilon0: Number, n: int, epsilon: Number, *, values: int | None = None, spare: float = SPARE
+) -> float:
+    """The delta at epsilon of n shuffled reports, from above; `values` is that of randomized response, None of any.
 
     >>> central_delta(1.0, 1000, 0.5) < 1e-9
     True
     """
+    odds, factor = math.exp(float(exact(epsilon0))), math.exp(float(exact(epsilon)))
+    found = _clones(odds, factor, n, 1 / odds if values != 2 else 2 / (odds + 1), spare)
+    return found if values in (None, 2) else min(found, _blanket(odds, factor, n, cast("int", values), spare))
+
+
+def _clones(odds: float, factor: float, n: int, chance: float, spare: float) -> float:
+    """The delta of the pair (A, B) with this chance of a clone."""
+    import numpy as np
+
+    clones, outside = _window(n - 1, chance, spare)
+    totals, weights = clones + 1, _binomial(clones, n - 1, chance)
+    least = np.floor(totals * (factor * odds - 1) / ((odds - 1) * (1 + factor))) + 1
+    one, none = _tail(clones, least - 1) * weights, _tail(clones, least) * weights
+    here, there = (odds * one + none) / (odds + 1), (one + odds * none) / (odds + 1)
+    return _above(here, factor * there) + outside
+
+
+def _blanket(odds: float, factor: float, n: int, values: int, spare: float) -> float:
+    """The delta of randomized response among `values`, by how many reports are uniform."""
+    import numpy as np
+
+    chance = values / (odds + values - 1)
+    uniform, outside = _window(n - 1, chance, spare)
+    weights = _binomial(uniform, n - 1, chance)
+    step = -(-len(uniform) // BANDS)
+    total = outside
+    for start in range(0, len(uniform), step):  # fewer uniform reports tell more, so each band counts as its least
+        m = int(uniform[start]) + 1
+        near, beyond = _window(m, 2 / values, spare)  # reports of x or x'
+        slope = (odds - 1) * (1 + factor)
+        rest = (odds * factor - 1) * near + (factor - 1) * (m - near)
+        least = np.floor(rest / slope) + 1
+        gain = slope * near / 2 * _tail(near - 1, least - 1)
+        scale = _binomial(near, m, 2 / values) * chance / m
+        total += float(weights[start : start + step].sum()) * (
+            _above(gain * scale, rest * _tail(near, least) * scale) + beyond * odds
+        )
+    return min(1.0, total * (1 + SAFETY))
+
+
+def _above(gains: Array, losses: Array) -> float:
+    """The sum of max(0, gain - loss), from above."""
+    import numpy as np
+
+    return float(np.clip(gains * (1 + SAFETY) - losses * (1 - SAFETY), 0, None).sum()) * (1 + SAFETY)
+
+
+def _window(size: int, chance: float, spare: float) -> tuple[Array, float]:
+    """The counts of Bin(size, chance) outside of which less than `spare` lies (Bernstein), and that."""
+    import numpy as np
+
+    far = math.sqrt(2 * math.log(2 / spare))
+    reach = far * math.sqrt(size * chance * max(0.0, 1 - chance)) + 3 * far**2
+    low, high = max(0, math.floor(size * chance - reach)), min(size, math.ceil(size * chance + reach))
+    if chance >= 1:
+        low = high = size
+    return np.arange(low, high + 1), 0.0 if high - low == size or chance >= 1 else spare
+
+
+def _tail(coins: Array, least: Array) -> Array:
+    """Pr[Bin(coins, 1/2) >= least]."""
     import numpy as np
     from scipy.special import betainc
 
-    odds, factor = math.exp(float(exact(epsilon0))), math.exp(float(exact(epsilon)))
-    a = 1 / (odds + values - 1)
-    idle = max(0.0, 1 - a * (odds + 1)) if values > 2 else 0.0
-    others, chance = n - 1, 2 * a
-    middle, far = others * chance, math.sqrt(2 * math.log(2 / spare))
-    reach = far * math.sqrt(others * chance * (1 - chance)) + 3 * far**2  # Bernstein
-    clones = np.arange(max(0, math.floor(middle - reach)), min(others, math.ceil(middle + reach)) + 1)
-    weights = _binomial(clones, others, chance)
-    outside = 0.0 if len(clones) == others + 1 else spare
-
-    totals = np.append(clones, clones[-1] + 1)  # A + B, the first user included
-    moved, still = np.append(0.0, weights), np.append(weights, 0.0)  # the chance of totals - 1 and of totals clones
-    free = idle / a * (a / (1 - chance)) * (n - totals) if idle else np.zeros(len(totals))
-    least = np.floor((totals * (factor * odds - 1) + free * (factor - 1)) / ((odds - 1) * (1 + factor))) + 1
-
-    def tail(coins: Array, at: Array) -> Array:  # Pr[Bin(coins, 1/2) >= at]
-        inside = betainc(np.clip(at, 1, None), np.clip(coins - at + 1, 1, None), 0.5)
-        return np.where(at <= 0, 1.0, np.where(at > coins, 0.0, inside))
-
-    one, none = tail(totals - 1, least - 1) * moved, tail(totals - 1, least) * moved
-    rest = tail(totals, least) * still * idle
-    here = a * (odds * one + none) + rest
-    there = a * (one + odds * none) + rest
-    gains = here * (1 + SAFETY) - factor * there * (1 - SAFETY)
-    return min(1.0, float(np.clip(gains, 0, None).sum()) * (1 + SAFETY) + outside)
+    inside = betainc(np.clip(least, 1, None), np.clip(coins - least + 1, 1, None), 0.5)
+    return np.where(least <= 0, 1.0, np.where(least > coins, 0.0, inside))
 
 
 def _binomial(counts: Array, size: int, chance: float) -> Array:
@@ -112,7 +156,7 @@ def _binomial(counts: Array, size: int, chance: float) -> Array:
 
 
 @lru_cache(maxsize=256)
-def _numerical(local: Fraction, n: int, delta: Fraction, values: int) -> float:
+def _numerical(local: Fraction, n: int, delta: Fraction, values: int | None) -> float:
     """The epsilon at which delta is small enough, from above; the local one if there is none below."""
     from scipy.optimize import brentq
 

@@ -151,7 +151,7 @@ class Masks:
         """The bytes of each row that hold values."""
         import numpy as np
 
-        rows = reports.astype("<u8").view(np.uint8).reshape(len(reports), -1)
+        rows = reports.astype("<u8").view(np.uint8).reshape(len(reports), 8 * self.words)
         return rows[:, : -(-self.size // 8)].tobytes()
 
     def unpack(self, payload: bytes, count: int) -> Array:
