@@ -177,13 +177,15 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
 
     def predict(self, X: object) -> npt.NDArray[np.int64]:
         """The nearest centre of every row."""
-        return _nearest(self.design_.floats(self._read(X)), self.centres_)
+        rows = self._read(X)
+        return _nearest(self.design_.floats(rows), self.centres_)
 
     def transform(self, X: object) -> npt.NDArray[np.float64]:
         """The distance of every row to every centre, with columns scaled by their ranges."""
         import numpy as np
 
-        return np.sqrt(_squares(self.design_.floats(self._read(X)), self.centres_))
+        rows = self._read(X)
+        return np.sqrt(_squares(self.design_.floats(rows), self.centres_))
 
     def score(self, X: object, y: object = None) -> float:
         """Minus the sum of squared distances of these rows to their centres; on private rows it is not private."""

@@ -97,7 +97,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
 
     def transform(self, X: object) -> npt.NDArray[np.float64]:
         """The coordinates of rows along the components; rows of the data stay private."""
-        return (self.design_.floats(self._read(X)) - self.mean_) @ self.components_.T
+        rows = self._read(X)
+        return (self.design_.floats(rows) - self.mean_) @ self.components_.T
 
     def fit_transform(self, X: object, y: object = None, **how: Any) -> npt.NDArray[np.float64]:  # noqa: ANN401
         """`fit`, then `transform` of the same rows."""

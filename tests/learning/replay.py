@@ -1,0 +1,123 @@
+"""Fit the same estimator to two neighbours, the second time with every release as it was the first time.
+
+Whatever is chosen from releases is then the same in both runs, so that what the mechanisms are fed differs by the one
+row alone.  `moved` says how far it moved in each step, as a part of what the step declares: at most 1 if the proof is
+right.  `cost` adds up what ran.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.laplace import Laplace
+from discreet.privacy.event import (
+    ComposedEvent,
+    ExponentialEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    PureEvent,
+    RepeatedEvent,
+    ZCDPEvent,
+)
+from discreet.privacy.gaussian_profile import unit_mu
+from discreet.privacy.guarantee import ZCDP, PureDP
+from discreet.privacy.number import exact
+from discreet.release.allowance import EIGHTH_OF_PI, TAIL, Allowance
+
+MECHANISMS = (Laplace, Gaussian, Exponential)
+
+
+def moved(monkeypatch, run: Callable[[object], object], first: object, second: object) -> list[float]:
+    """For each step of `run`, how far what it was fed moved, as a part of what it declares."""
+    steps: list[tuple[object, np.ndarray, object]] = []
+    parts: list[float] = []
+    with monkeypatch.context() as patch:
+        for kind in MECHANISMS:
+            patch.setattr(kind, "__call__", _recording(kind.__call__, steps))
+        run(first)
+    again = iter(steps)
+
+    def replayed(mechanism, value, *, rng=None):
+        before, fed, released = next(again)
+        assert mechanism == before  # every public number is the same
+        parts.append(_part(mechanism, np.asarray(value, dtype=object) - fed))
+        return released
+
+    with monkeypatch.context() as patch:
+        for kind in MECHANISMS:
+            patch.setattr(kind, "__call__", replayed)
+        run(second)
+    assert next(again, None) is None
+    return parts
+
+
+def _recording(real, steps):
+    def call(mechanism, value, *, rng=None):
+        released = real(mechanism, value, rng=rng)
+        steps.append((mechanism, np.asarray(value, dtype=object), released))
+        return released
+
+    return call
+
+
+def _part(mechanism, change) -> float:
+    moves = [abs(int(one)) for one in np.ravel(change)]
+    match mechanism:
+        case Laplace():
+            return sum(moves) / mechanism.sensitivity
+        case Gaussian():
+            return math.sqrt(sum(one * one for one in moves) / mechanism.square)
+        case _:
+            assert not mechanism.monotone
+            return max(moves, default=0) / mechanism.sensitivity
+
+
+def cost(event, budget) -> Fraction:
+    """What an event costs, in the currency of a budget: epsilon, rho or mu^2."""
+    match event:
+        case ComposedEvent():
+            return sum((cost(one, budget) for one in event.events), Fraction(0))
+        case RepeatedEvent():
+            return event.count * cost(event.event, budget)
+        case LaplaceEvent():
+            assert isinstance(budget, PureDP)
+            return event.sensitivity / exact(event.scale)
+        case GaussianEvent():
+            square, sigma = round(exact(event.sensitivity) ** 2), exact(event.sigma)
+            if isinstance(budget, ZCDP):
+                return square / (2 * sigma**2)
+            return square * unit_mu(sigma**2, TAIL + math.sqrt(square) / float(sigma)) ** 2
+        case ExponentialEvent():
+            epsilon = exact(event.epsilon)
+            if isinstance(budget, PureDP):
+                return epsilon
+            return epsilon**2 / 8 if isinstance(budget, ZCDP) else epsilon**2 * EIGHTH_OF_PI
+        case PureEvent():
+            epsilon = exact(event.epsilon)
+            return epsilon if isinstance(budget, PureDP) else epsilon**2 / 2
+        case ZCDPEvent():
+            return exact(event.rho)
+    raise AssertionError(event)
+
+
+def spent(model, budget) -> float:
+    """The part of the budget that a fitted model used, by what ran: Laplace noise alone is charged in epsilon."""
+    event = model.event()
+    pure = _laplace(event)
+    paid = PureDP(budget.epsilon) if pure and not isinstance(budget, ZCDP) else budget
+    return float(cost(event, paid) / Allowance(paid, entries=1).total)
+
+
+def _laplace(event) -> bool:
+    match event:
+        case ComposedEvent():
+            return any(_laplace(one) for one in event.events)
+        case RepeatedEvent():
+            return _laplace(event.event)
+    return isinstance(event, LaplaceEvent)
