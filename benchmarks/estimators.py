@@ -126,6 +126,7 @@ def figure(what: str, found: list[float], peer: list[float] | None = None, unit:
     if peer is None:
         return [Row(what=f"{what} (+- {half:.3f})", value=mean, unit=unit)]
     theirs, off = interval(peer)
+    holds = mean + half >= theirs
     return [
         Row(
             what=f"{what} (+- {half:.3f})",
