@@ -1,0 +1,26 @@
+"""Choosing a local protocol: predicted errors before anybody reports, for frequencies, means and vectors."""
+
+import numpy as np
+
+from discreet.local import DuchiVector, PrivUnit, choose, run
+
+# --8<-- [start:choose]
+print(choose("frequency", epsilon=1.0, size=1024, n=1_000_000), end="\n\n")
+print(choose("mean", epsilon=1.0, n=100_000), end="\n\n")
+# --8<-- [end:choose]
+
+# --8<-- [start:mean]
+hours = np.random.default_rng(1).gamma(4, 2, 100_000).clip(0, 24)  # of sleep, one for each user
+best = type(choose("mean", epsilon=1.0, n=len(hours)).protocol)
+server = run(best(epsilon=1.0, lower=0, upper=24), hours)
+print(f"{best.__name__}: {server.estimate():.2f} +- {server.error(0.05):.2f} hours, in truth {hours.mean():.2f}")
+# --8<-- [end:mean]
+
+# --8<-- [start:vector]
+steps = np.random.default_rng(2).normal(0.05, 0.1, (20_000, 50))
+steps /= np.maximum(1, np.linalg.norm(steps, axis=1, keepdims=True))  # clipped to the ball by each user
+for kind in (DuchiVector, PrivUnit):
+    protocol = kind(epsilon=4.0, dimension=50)
+    off = np.linalg.norm(run(protocol, steps).estimate() - steps.mean(axis=0))
+    print(f"{kind.__name__}: off by {off:.3f}, predicted {protocol.variance(len(steps)) ** 0.5:.3f}")
+# --8<-- [end:vector]
