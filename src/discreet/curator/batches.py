@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from discreet.data.engines.base import Engine
     from discreet.data.table import Table
     from discreet.learning.estimator import PrivateEstimator
+    from discreet.learning.statistical_oracle import StatisticalQueryOracle
     from discreet.queries.marginals import Marginals
     from discreet.release.release import Release
     from discreet.synthesis.explain import Explanation as SynthesisExplanation
@@ -174,6 +175,25 @@ class Batches:
 
         asked = {"columns": columns, "epsilon": epsilon, "budget": budget, "analyst": analyst, "fresh": fresh}
         return fit(self._whole, model, table=table, target=target, **asked)
+
+    def oracle(
+        self,
+        *,
+        table: str,
+        queries: int,
+        columns: Sequence[str] | None = None,
+        epsilon: Number | None = None,
+        budget: Guarantee | None = None,
+        analyst: str | None = None,
+    ) -> StatisticalQueryOracle:
+        """Open an oracle for so many statistical queries; its whole price is due now, and never refunded.
+
+        Each call of `answer` is one aggregation in the engine; the learners `discreet.learning.learn_...` run on it.
+        """
+        from discreet.curator.oracle_run import open_oracle
+
+        asked = {"columns": columns, "epsilon": epsilon, "budget": budget, "analyst": analyst}
+        return open_oracle(self._whole, table=table, queries=queries, **asked)
 
     def marginals(self, table: str, k: int, *, columns: Sequence[str] | None = None) -> Marginals:
         """All k-way marginal tables of a table's columns with declared values, or of the named ones."""

@@ -16,15 +16,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.composition.price import Price, price
 from discreet.curator.plan import PLANNER, rho_of, spending_of
 from discreet.curator.reading import Reading, columns_of, rows_of
 from discreet.curator.release_run import guarded, private
 from discreet.data.domain import Domain, missing
+from discreet.data.engines.tables_of_counts import TablesOfCounts
+from discreet.data.histogram import Histogram
 from discreet.data.records import Records
 from discreet.errors import DomainError, ParameterError, UnsupportedError
+from discreet.hazmat.entropy import RandomSource
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import Number, exact
@@ -109,7 +112,7 @@ def fit(
         if stored is not None:
             from_bytes(stored, fitted)
         else:
-            guarded(lambda: order.reading.through(lambda data: _fitted(order, fitted, rows_of(data), curator._rng)))
+            guarded(lambda: order.reading.through(lambda data: _fitted(order, fitted, data, curator._rng)))
             curator.ledger.store(receipt, to_bytes(fitted))
     fitted.receipt = receipt  # type: ignore[attr-defined]
     return fitted
@@ -135,7 +138,8 @@ def settle(
         raise ParameterError("need target=..., the name of a column, for a supervised model")
     if not model.supervised and target is not None:
         raise ParameterError(f"need no target for {type(model).__name__}, got {target!r}")
-    reading = curator._reading(_columns(held, model, columns, target), table)
+    domain = _columns(held, model, columns, target)
+    reading = curator._reading(domain, table, sets=_tables(model, domain, target))
     promise, row, cost = _lane(model, spending_of(epsilon, budget), held.rows_per_unit)
     return Order(table, reading, target, model, promise, row, cost)
 
@@ -153,6 +157,12 @@ def _columns(table: Table, model: PrivateEstimator, columns: Sequence[str] | Non
     if target not in table.domain:
         raise DomainError(missing(target, list(table.domain), what="column"))
     return columns_of(table, [*domain, target])
+
+
+def _tables(model: PrivateEstimator, domain: Domain, target: str | None) -> tuple[tuple[str, ...], ...]:
+    """The marginal tables that are all a model needs, so that any engine can count them; none for most."""
+    needed = getattr(model, "tables", None)
+    return () if needed is None else tuple(needed(domain, target))
 
 
 def _lane(model: PrivateEstimator, spending: PureDP | ApproxDP | ZCDP, rows: int) -> tuple[Guarantee, Guarantee, Price]:
@@ -188,9 +198,12 @@ def _copy(model: Model) -> Model:
     return clone(model)  # type: ignore[return-value]
 
 
-def _fitted(order: Order, model: PrivateEstimator, rows: Records, rng: object) -> PrivateEstimator:
+def _fitted(
+    order: Order, model: PrivateEstimator, data: Histogram | Records | TablesOfCounts, rng: RandomSource | None
+) -> PrivateEstimator:
     """The model, with the promise it keeps for one unit."""
+    rows: Any = data if isinstance(data, TablesOfCounts) else rows_of(data)  # tables for models that need no more
     declared = None if order.target is None else order.reading.domain[order.target]
-    model.fit_rows(rows, target=order.target, declared=declared, budget=order.row, rng=rng)  # type: ignore[arg-type]
+    model.fit_rows(rows, target=order.target, declared=declared, budget=order.row, rng=rng)
     model.guarantee_ = order.promise
     return model

@@ -1,0 +1,68 @@
+"""A statistical-query oracle over a table: the whole price is due when it is opened, each answer is one aggregation.
+
+Theorem.  Let an oracle answer at most m queries with shares of its budget that are fixed when it is opened, and pay the
+budget then.  However its answers are interleaved with other questions of the same ledger, together they keep the caps:
+every answer is a mechanism of its own, run once on the data with a price known before, and such prices add up under
+adaptive composition.  Proof: docs/theory/accounting.md.
+
+Models that see data only through such answers (`discreet.learning.learn_linear`, `learn_tree`, ...) therefore run on
+DuckDB, PostgreSQL and Spark alike, and no row leaves the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.composition.price import Price, price
+from discreet.curator.plan import rho_of, spending_of
+from discreet.curator.reading import columns_of
+from discreet.curator.release_run import guarded, private
+from discreet.privacy.guarantee import ZCDP, Guarantee, PureDP
+from discreet.privacy.neighbours import AddRemove
+from discreet.privacy.number import Number
+
+if TYPE_CHECKING:
+    from discreet.curator.curator import Curator
+    from discreet.data.aggregation import Sealed
+    from discreet.learning.statistical_oracle import StatisticalQueryOracle
+    from discreet.queries.expression import Expression
+
+
+def open_oracle(
+    curator: Curator,
+    *,
+    table: str,
+    queries: int,
+    columns: Sequence[str] | None,
+    epsilon: Number | None,
+    budget: Guarantee | None,
+    analyst: str | None,
+) -> StatisticalQueryOracle:
+    """Settle, pay, and answer from then on."""
+    from discreet.learning.statistical_oracle import StatisticalQueryOracle
+    from discreet.learning.statistical_source import AggregateSource, engine_sums
+    from discreet.queries.statistical_pieces import EVERY, lattice_expression
+
+    held = private(curator, table)
+    domain = columns_of(held, columns)
+    spending = spending_of(epsilon, budget)
+    rho = rho_of(spending)
+    if rho is not None:
+        promise, cost = ZCDP(rho, neighbours=AddRemove), Price(None, rho, Fraction(0))
+    else:
+        assert not isinstance(spending, ZCDP)
+        promise = PureDP(spending.epsilon, neighbours=AddRemove)
+        cost = price(promise)
+
+    def sums(expressions: list[Expression]) -> Sealed:
+        return guarded(lambda: engine_sums(held, expressions))
+
+    source = AggregateSource(sums, held, tuple(domain))
+    oracle = StatisticalQueryOracle(source, queries=queries, budget=promise, rng=curator._rng)  # refuses bad settings
+    lattice_expression(EVERY, held, source.columns)  # and columns that cannot be counted
+    curator._reading(domain, table, whole=True).ready()  # a missing file or column is free
+    text = f"ORACLE OF {queries} STATISTICAL QUERIES ON {', '.join(domain)} FROM {table}"[:5000]
+    curator._charge(cost, [table], text=text, key=None, analyst=analyst, fresh=True)
+    return oracle
