@@ -132,7 +132,7 @@ class World:
         inputs, targets = self.inputs[:rows], self.targets[:rows]
         sums = self.sums(self.network, inputs, targets, places=np.arange(8))
         with NoisySums(self.plan, device="cpu", rng=SeededRandom(seed)) as noisy:
-            noisy._variance = int(noisy._variance * self.noise**2)
+            noisy._draws._variance = int(noisy._draws._variance * self.noise**2)
             return np.array([noisy.release(sums(draw.permutation(rows))).numpy() for _ in range(count)])
 
     def audited(self, count, seed):

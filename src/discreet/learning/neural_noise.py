@@ -7,23 +7,17 @@ never stored.  Theorem and proof: `private_gradients`, docs/theory/private_gradi
 
 from __future__ import annotations
 
-import os
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from discreet.hazmat.entropy import RandomSource
-from discreet.hazmat.samplers import discrete_gaussian
+from discreet.learning.neural_draws import Draws, DrawsAhead
 from discreet.learning.private_gradients import POINT, PrivateGradients
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     from torch import Tensor
-
-AHEAD = 1 << 20  # numbers drawn at once on the processor
-THREADS = 8  # that draw noise ahead while a device computes
-PART = 1 << 14  # numbers that a thread draws at a time
 
 
 class NoisySums:
@@ -37,23 +31,25 @@ class NoisySums:
     """
 
     def __init__(self, run: PrivateGradients, *, device: str, rng: RandomSource | None = None) -> None:
-        self._run, self._device, self._rng = run, device, rng
-        self._variance = run.sigma**2
+        self._device, self._coefficients = device, run.coefficients
         self._sums: deque[Tensor] = deque(maxlen=run.bands - 1)
         self._estimates: deque[Tensor] = deque(maxlen=run.bands - 1)
-        ahead = device != "cpu" and rng is None  # a seeded source gives its numbers in one order
-        self._pool = ThreadPoolExecutor(THREADS) if ahead else None
-        self._drawn = self._start()
-        self._home, self._held = os.getpid(), []
+        self._draws: Draws | DrawsAhead
+        if device == "cpu" or rng is not None:  # a given source gives its numbers in one order
+            self._draws = Draws(run.sigma**2, size=run.parameters, steps=run.steps, rng=rng)
+        else:
+            self._draws = DrawsAhead(run.sigma**2, size=run.parameters, device=device)
 
     def release(self, total: Tensor) -> Tensor:
         """The estimate of a step's sum, in clipping lengths, from what is released of it."""
         import torch
 
-        if self._run.bands == 1 and not total.is_cuda:
-            return self._plain(total)
-        first, *rest = self._run.coefficients
-        noise = torch.from_numpy(self._noise()).to(self._device, non_blocking=True)
+        first, *rest = self._coefficients
+        noise = self._draws.take()
+        if not isinstance(noise, torch.Tensor):
+            if not rest and self._device == "cpu":
+                return _plain(total, noise)
+            noise = torch.from_numpy(noise).to(self._device)
         noisy = torch.add(noise, total, alpha=first)
         for past, a in zip(self._sums, rest, strict=False):
             noisy.add_(past, alpha=a)
@@ -67,48 +63,21 @@ class NoisySums:
             self._estimates.appendleft(estimate.clone())
         return estimate.mul_(2.0**-POINT).float()
 
-    def _plain(self, total: Tensor) -> Tensor:
-        """The same with independent noise on the processor, in one pass."""
-        import torch
-
-        from discreet.learning.neural_kernels import estimates
-
-        made = torch.empty(len(total))
-        estimates(total.numpy(), self._noise(), 2.0**-POINT, made.numpy())
-        return made
-
-    def _draw(self, count: int) -> npt.NDArray[np.int64]:
-        return discrete_gaussian(self._variance, shape=(count,), rng=self._rng)  # type: ignore[return-value]
-
-    def _start(self) -> list[Future[npt.NDArray[np.int64]]]:
-        """Begin the noise of the next step."""
-        if self._pool is None:
-            return []
-        size = self._run.parameters
-        return [self._pool.submit(self._draw, min(PART, size - start)) for start in range(0, size, PART)]
-
-    def _noise(self) -> npt.NDArray[np.int64]:
-        if self._pool is None:
-            return self._next()
-        import numpy as np
-
-        made = np.concatenate([part.result() for part in self._drawn])
-        self._drawn = self._start()
-        return made
-
-    def _next(self) -> npt.NDArray[np.int64]:
-        """The noise of a step, drawn with that of the next ones; a forked copy draws its own."""
-        if not self._held or self._home != os.getpid():
-            self._home, count = os.getpid(), max(1, min(self._run.steps, AHEAD // self._run.parameters))
-            self._held = list(self._draw(count * self._run.parameters).reshape(count, -1))
-        return self._held.pop()
-
     def __enter__(self) -> NoisySums:
         return self
 
     def __exit__(self, *_: object) -> None:
         """Forget what is secret."""
         self._sums.clear()
-        self._held.clear()
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        self._draws.close()
+
+
+def _plain(total: Tensor, noise: npt.NDArray[np.int64]) -> Tensor:
+    """The same with independent noise on the processor, in one pass."""
+    import torch
+
+    from discreet.learning.neural_kernels import estimates
+
+    made = torch.empty(len(total))
+    estimates(total.numpy(), noise, 2.0**-POINT, made.numpy())
+    return made

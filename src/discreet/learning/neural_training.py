@@ -59,6 +59,7 @@ class BlockSums:
 
         self._network, self._inputs, self._targets = network, inputs, targets
         self._places = torch.from_numpy(places).to(inputs.device)
+        self._ends = (places + 1).tolist()
         self._together = len(places) == network.table
         self._rows = torch.zeros(network.table, *inputs.shape[1:], device=inputs.device)
         self._labels = torch.zeros(network.table, dtype=targets.dtype, device=inputs.device)
@@ -73,7 +74,7 @@ class BlockSums:
         taken_rows = torch.from_numpy(taken).to(self._inputs.device)
         for chosen in taken_rows.split(len(self._places)):
             if len(chosen):
-                last = int(self._places[len(chosen) - 1]) + 1
+                last = self._ends[len(chosen) - 1]
                 for block in self._network.sums(self._table(chosen), last, self._into):
                     self._add(block)
         return self._total
