@@ -133,7 +133,7 @@ def figure(what: str, found: list[float], peer: list[float] | None = None, unit:
             value=mean,
             unit=unit,
             promise=f">= {theirs:.4g}",
-            holds=mean + half >= theirs,
+            holds=holds,
         ),
         Row(what=f"{what}: diffprivlib (+- {off:.3g})", value=theirs, unit=unit),
     ]
