@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from discreet.learning.boosted_learner import BoostedLearner as BoostedLearner
     from discreet.learning.boosted_trees import GradientBoostedTrees as GradientBoostedTrees
     from discreet.learning.boosted_trees import GradientBoostedTreesRegressor as GradientBoostedTreesRegressor
+    from discreet.learning.budget_curve import AccuracyCurve as AccuracyCurve
+    from discreet.learning.budget_curve import accuracy_curve as accuracy_curve
     from discreet.learning.cross_validation import CrossValidated as CrossValidated
     from discreet.learning.cross_validation import cross_val_score as cross_val_score
     from discreet.learning.cross_validation import cross_validate as cross_validate
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from discreet.learning.threshold_learner import ThresholdLearner as ThresholdLearner
 
 _NAMES = {
+    "AccuracyCurve": "budget_curve",
     "AggregateSource": "statistical_source",
     "Amplified": "amplified_learner",
     "BitRows": "bit_rows",
@@ -105,6 +108,7 @@ _NAMES = {
     "StatisticalQueryOracle": "statistical_oracle",
     "ThresholdLearner": "threshold_learner",
     "Thresholds": "hypotheses",
+    "accuracy_curve": "budget_curve",
     "best_of_panel": "panel",
     "cross_val_score": "cross_validation",
     "cross_validate": "cross_validation",
