@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
+from discreet.attacks import audit
 from discreet.composition.price import gather
 from discreet.data import Boolean, Domain, Identifier, Table
 from discreet.data.aggregation import Sealed
@@ -25,6 +26,7 @@ from discreet.queries.statistical_pieces import EVERY, Affine, Piece
 from tests.scale import counts
 
 RUNS = counts(quick=400, full=10_000)
+AUDITED = counts(quick=1_500, full=200_000)
 BUDGETS = [PureDP(0.5), ZCDP(0.01), ApproxDP(1.0, 1e-6), ApproxDP(1.0, 0)]
 COLUMN = RowFunction(lambda rows: rows[:, 0])
 MEAN = Piece(factors=(Affine.of({0: 1}),))
@@ -69,12 +71,32 @@ def test_the_answers_together_cost_no_more_than_the_budget(budget, method, n):
     assert isinstance(budget, ApproxDP) or within <= exact(getattr(budget, "epsilon", getattr(budget, "rho", 0)))
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize(("method", "n"), [("shared", None), ("split", 2)])
+def test_an_audit_finds_no_more_than_epsilon_and_finds_the_twin_with_too_little_noise(method, n):
+    """Both answers and the number of rows together, on the worst neighbours; the twin has an eighth of the noise."""
+
+    def release(rows, *, rng, epsilon=1.0):
+        oracle = StatisticalQueryOracle(rows, queries=2, epsilon=epsilon, method=method, n=n, rng=rng)
+        means = oracle.answer([MEAN, MEAN]) * (oracle.size() if n is None else 1)  # sums again, where n is private
+        return float(means.sum() + (oracle.size() if n is None else 0))
+
+    other = np.array([[1.0]]) if n is None else np.array([[1.0], [-1.0]])
+    inputs = np.array([[1.0], [1.0]]), other
+    honest = audit(release, inputs, AUDITED, rng=SeededRandom(21))
+    twin = audit(lambda rows, *, rng: release(rows, rng=rng, epsilon=8.0), inputs, AUDITED, rng=SeededRandom(22))
+
+    assert honest.epsilon <= 1
+    assert twin.epsilon > 1
+
+
 def test_a_unit_of_many_rows_has_that_much_more_noise():
     one, many = (
         StatisticalNoise(queries=4, budget=PureDP(1), method="shared", n=None, rows_per_unit=k) for k in (1, 5)
     )
 
     assert many.mechanism.scale == 5 * one.mechanism.scale
+    assert many.tolerance(0.05, n=10**6).population == 2  # rows of a unit are not independent
 
 
 def log_law(noise, cells, values):

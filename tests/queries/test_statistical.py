@@ -7,14 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.data import Boolean, Domain, Identifier, Integer, Real, Table
+from discreet.data.engines.duckdb import DuckDB
+from discreet.data.engines.postgres import Postgres
+from discreet.data.engines.spark import Spark
 from discreet.errors import DomainError, ParameterError, UnsupportedError
 from discreet.learning.statistical_source import RowSource, TableSource
 from discreet.queries.builder import col
 from discreet.queries.expression import number
 from discreet.queries.statistical import RESOLUTION, RowFunction, as_rows, centre, normalised, whole
 from discreet.queries.statistical_pieces import EVERY, Affine, Piece, Written, lattice_expression
+from tests import spark as local
+from tests.data.postgres_tables import stored
+from tests.data.test_spark import framed
+from tests.scale import counts
 
 R = RESOLUTION
+SPARKS = counts(quick=0, full=1)
 DOMAIN = Domain(
     {
         "who": Identifier(),
@@ -110,14 +118,29 @@ def test_the_mean_is_within_half_a_step(values):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_and_tables_have_the_same_sums(seed):
-    """Exactly, but for rows within floating-point error of a rounding step."""
     array, table = people(3000, seed)
     asked = pieces(seed)
     rows = RowSource(array).sums(asked).through(np.array)[0]
     engine = TableSource(table, COLUMNS).sums(asked).through(np.array)[0]
 
-    assert np.abs(rows - engine).max() <= 3
+    assert np.array_equal(rows, engine)
     assert engine[0] == R * 3000
+
+
+@pytest.mark.acceptance
+def test_every_engine_has_the_same_sums(postgres_url):
+    array, table = people(400, 9)
+    asked = pieces(9)
+    places = [(table.source, DuckDB(threads=1, plain=True)), (stored(postgres_url, table.source), Postgres())]
+    if SPARKS:
+        session = local.session()
+        framed(session, table.source).createOrReplaceTempView("statistical_people")
+        places.append(("spark://statistical_people", Spark(session)))
+    expected = RowSource(array).sums(asked).through(np.array)[0]
+    for source, engine in places:
+        there = Table(source, domain=DOMAIN, unit="who", engine=engine)
+
+        assert np.array_equal(TableSource(there, COLUMNS).sums(asked).through(np.array)[0], expected)
 
 
 @pytest.mark.parametrize("seed", range(4))

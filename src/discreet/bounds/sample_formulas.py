@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from discreet.mechanisms.gaussian_sigma import analytic_sigma
@@ -82,14 +83,15 @@ def _log(count: int) -> float:
     return math.log(count)
 
 
+@lru_cache(maxsize=64)
 def _code(d: int) -> Packing | None:
     """Patterns on a shattered set of d points, pairwise apart in at least c of them: Gilbert and Varshamov.
 
     A mass of 2 alpha d / c on the set makes them 2 alpha apart; the best c has the most ln T for its mass.
     """
-    found = []
+    found, close = [], 0
     for apart in range(1, d // 2 + 1):
-        close = sum(math.comb(d, i) for i in range(apart))
+        close += math.comb(d, apart - 1)
         count = -(-(2**d) // close)
         if count >= 2:
             found.append(Packing(_log(count), 2.0 * d / apart))

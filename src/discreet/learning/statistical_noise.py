@@ -115,11 +115,12 @@ class StatisticalNoise:
     def tolerance(self, beta: float, *, n: float) -> Tolerance:
         """For n rows a query reads: their number if it is public, else the least noisy one."""
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
-        noise, split = self._noise(beta, n), self.method == "split"
+        noise = self._noise(beta, n)
+        if self.rows_per_unit > 1:  # the rows of a unit are not independent: nothing is said of the population
+            return Tolerance(noise=noise, population=2.0, adaptive=2.0)
         population = min(2.0, self._noise(beta / 2, n) + self._sampling(beta / 2, n))
-        return Tolerance(
-            noise=noise, population=population, adaptive=population if split else min(2.0, self._adaptive(beta, n))
-        )
+        adaptive = population if self.method == "split" else min(2.0, self._adaptive(beta, n))
+        return Tolerance(noise=noise, population=population, adaptive=adaptive)
 
     def _noise(self, beta: float, n: float) -> float:
         alpha = self.accuracy(beta)

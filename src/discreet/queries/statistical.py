@@ -43,7 +43,8 @@ class Tolerance:
     """How far all answers may be off, for queries with values in [-1, 1]; another range has it times its half-width.
 
     noise: from the mean over the rows.  population: from the mean over the population, rows drawn independently, for
-    queries chosen in advance.  adaptive: the same for queries chosen after seeing earlier answers.
+    queries chosen in advance.  adaptive: the same for queries chosen after seeing earlier answers.  A tolerance of 2
+    says nothing.
     """
 
     noise: float
