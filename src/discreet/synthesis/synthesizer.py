@@ -58,8 +58,8 @@ class Synthesizer:
     Without `n` one unit may be added or removed; with a public `n` one may be replaced.  A unit has at most
     `rows_per_unit` rows, which the caller must enforce (a curator does).  `cells` bounds the model and with it time,
     `memory` (bytes) bounds it and the tables of counts besides the rows themselves, `time_limit` (seconds) ends the
-    rounds early, `bins` sets the intervals of ordered columns with many
-    values, and `zeros` marks combinations that cannot occur.
+    rounds early, `bins` sets the intervals of ordered columns with many values, and `zeros` marks combinations that
+    cannot occur.
 
     >>> from discreet.data.columns import Boolean, Integer
     >>> from discreet.privacy.guarantee import ZCDP
