@@ -16,7 +16,7 @@ smokes, fever, ill = rng.random((3, n)) < [[0.7], [0.6], [0.5]]
 sick = smokes & ill  # what the conjunction is to find
 rows = np.column_stack([smokes, fever, ill])
 
-# [start:ask]
+# --8<-- [start:ask]
 from discreet.learning import StatisticalQueryOracle
 
 oracle = StatisticalQueryOracle(age[:, None], queries=10, epsilon=0.5)
@@ -24,25 +24,25 @@ old = RowFunction(lambda rows: rows[:, 0] >= 65, low=0, high=1)
 print(f"at least 65: {oracle.answer([old])[0]:.4f}, truly {(age >= 65).mean():.4f}, {oracle.remaining} queries left")
 told = oracle.tolerance(beta=0.05)
 print(f"all ten within {told.noise / 2:.4f} of the rows, {told.population / 2:.4f} of the population")
-# [end:ask]
+# --8<-- [end:ask]
 
-# [start:learn]
+# --8<-- [start:learn]
 from discreet.learning import learn_conjunction, learn_halfspace, learn_tree
 
 oracle = StatisticalQueryOracle((rows, sick), queries=3, epsilon=0.5)
 print("sick is the conjunction of columns", learn_conjunction(oracle, d=3, alpha=0.05).literals)
-# [end:learn]
+# --8<-- [end:learn]
 late = age + cost > 100
 visits = pa.table({"patient": np.arange(n), "age": age, "cost": cost, "late": late})
 columns = {"patient": Identifier(), "age": Integer(0, 99), "cost": Real(0, 100, step="0.1"), "late": Boolean()}
 
-# [start:table]
+# --8<-- [start:table]
 table = Table(visits, domain=Domain(columns), unit="patient")
 names = ["age", "cost", "late"]  # columns 0, 1 and 2 of the queries
 features = [Affine.scaled(0, 0, 99, reach=0.7), Affine.scaled(1, 0, 100, reach=0.7)]  # within the unit ball
 oracle = StatisticalQueryOracle(table, queries=40, epsilon=0.5, columns=names)
 halfspace = learn_halfspace(oracle, features=features, label=2, alpha=0.03, margin=0.05)
-# [end:table]
+# --8<-- [end:table]
 found = halfspace.predict(np.column_stack([age, cost]))
 print(f"the halfspace is right on {(found == late).mean():.1%} of the visits; {oracle.privacy()}")
 

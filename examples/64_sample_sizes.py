@@ -5,20 +5,20 @@ The exponential mechanism learns thresholds from 248 rows; the usual proof asks 
 
 from pathlib import Path
 
-# [start:table]
+# --8<-- [start:table]
 from discreet.bounds import samples
 
 table = samples("thresholds", d=10, alpha=0.1, beta=0.05, epsilon=1.0)
 print(table)
 print(table["private, realizable, by moments"].n)
-# [end:table]
+# --8<-- [end:table]
 
-# [start:plot]
+# --8<-- [start:plot]
 Path("samples.csv").write_text(table.csv())
 table.plot().save("samples.svg")  # n against the error and against epsilon
-# [end:plot]
+# --8<-- [end:plot]
 
-# [start:others]
+# --8<-- [start:others]
 parities = samples("parities", d=20, alpha=0.1, beta=0.05, epsilon=1.0)
 queries = samples("statistical", m=100, tau=0.1, beta=0.05, epsilon=1.0, delta=1e-6)
 print(
@@ -30,4 +30,4 @@ print(
 )
 for row in queries:
     print(f"100 statistical queries, {row.name}: {row.n:,}")
-# [end:others]
+# --8<-- [end:others]

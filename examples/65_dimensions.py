@@ -1,6 +1,6 @@
 """What a class costs to learn is one number: its VC dimension, its Littlestone dimension, or bits of communication."""
 
-# [start:dimensions]
+# --8<-- [start:dimensions]
 from discreet.bounds import concepts, littlestone_dimension, sauer, vc_dimension
 
 thresholds = concepts(lambda c, x: x >= c, points=15, count=16)
@@ -10,16 +10,16 @@ print(
     "Littlestone dimension:", littlestone_dimension(thresholds, points=15), littlestone_dimension(parities, points=16)
 )
 print("at most", sauer(15, 1), "concepts of VC dimension 1 on 15 points, and there are", len(thresholds), "thresholds")
-# [end:dimensions]
+# --8<-- [end:dimensions]
 
-# [start:bits]
+# --8<-- [start:bits]
 from discreet.bounds import list_length, message_bits, rows_needed
 
 runs = list_length(epsilon=1, n=10, failure=0.05, beta=0.1)
 print(f"a private learner from 10 rows is a message: one of {runs:,} runs,", end=" ")
 print(f"{message_bits(epsilon=1, n=10, failure=0.05, beta=0.1):.2f} bits")
 print("so what needs 40 bits needs", rows_needed(40, epsilon=1, failure=0.05, beta=0.1), "rows")
-# [end:bits]
+# --8<-- [end:bits]
 
 from discreet.bounds import agreement, joint_agreement, network_cost
 

@@ -26,7 +26,7 @@ from discreet.queries.statistical_pieces import EVERY, Affine, Piece
 from tests.scale import counts
 
 RUNS = counts(quick=400, full=10_000)
-AUDITED = counts(quick=1_500, full=200_000)
+AUDITED = counts(quick=1_500, full=20_000)
 BUDGETS = [PureDP(0.5), ZCDP(0.01), ApproxDP(1.0, 1e-6), ApproxDP(1.0, 0)]
 COLUMN = RowFunction(lambda rows: rows[:, 0])
 MEAN = Piece(factors=(Affine.of({0: 1}),))
