@@ -77,9 +77,11 @@ class Allowance:
         require(absolute >= 1 and square >= 1, "sensitivities of at least 1", absolute=absolute, square=square)
         if isinstance(self.budget, PureDP):
             return Laplace(epsilon=share, sensitivity=absolute)
-        return Gaussian.with_sigma(self._sigma(share, square), sensitivity=root_up(Fraction(square)))
+        sensitivity = root_up(Fraction(square))
+        told = exact(Gaussian.with_sigma(1, sensitivity=sensitivity).event().sensitivity)  # as the accountant reads it
+        return Gaussian.with_sigma(self._sigma(share, told**2), sensitivity=sensitivity)
 
-    def _sigma(self, share: Fraction, square: int) -> Fraction:
+    def _sigma(self, share: Fraction, square: Fraction) -> Fraction:
         """The least noise, nearly."""
         if isinstance(self.budget, ZCDP):
             return exact(root_up(square / (2 * share)))
@@ -117,7 +119,7 @@ def for_one_row(budget: Guarantee, rows: int) -> Guarantee:
 
 
 @functools.lru_cache(maxsize=1024)
-def _least_sigma(share: Fraction, square: int) -> Fraction:
+def _least_sigma(share: Fraction, square: Fraction) -> Fraction:
     """A sigma with square mu_1(sigma)^2 <= share, within a millionth of the least one found."""
 
     def holds(sigma: Fraction) -> bool:
