@@ -13,7 +13,7 @@ from discreet.attacks import audit
 from discreet.composition.price import gather
 from discreet.data import Boolean, Domain, Identifier, Table
 from discreet.data.aggregation import Sealed
-from discreet.errors import BudgetExhausted, ParameterError, UnsupportedError
+from discreet.errors import BudgetExhausted, DomainError, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning.statistical_noise import StatisticalNoise
 from discreet.learning.statistical_oracle import StatisticalQueryOracle
@@ -21,8 +21,9 @@ from discreet.learning.statistical_source import AggregateSource, RowSource, eng
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.privacy.number import exact
+from discreet.queries.builder import col
 from discreet.queries.statistical import RESOLUTION, RowFunction, whole
-from discreet.queries.statistical_pieces import EVERY, Affine, Piece
+from discreet.queries.statistical_pieces import EVERY, Affine, Piece, Written
 from tests.scale import counts
 
 RUNS = counts(quick=400, full=10_000)
@@ -235,6 +236,23 @@ def test_a_query_that_fails_on_the_rows_is_still_paid_for():
     assert oracle.remaining == 1
 
 
+def test_a_query_that_public_facts_refuse_is_free():
+    _, visits = table()
+    on_rows = StatisticalQueryOracle(np.zeros((9, 1)), queries=2, epsilon=1.0, n=9)
+    on_table = StatisticalQueryOracle(visits, queries=2, epsilon=1.0)
+    with pytest.raises(UnsupportedError, match="asked of a table"):
+        on_rows.answer(Written(col("icu"), low=0, high=1))
+    with pytest.raises(DomainError, match="closed language"):
+        on_table.answer(COLUMN)
+    with pytest.raises(DomainError, match="no column 'icy'; did you mean 'icu'"):
+        on_table.answer(Written(col("icy"), low=0, high=1))
+    with pytest.raises(ParameterError, match="a RowFunction, a Piece or a Written query, got query='function'"):
+        on_rows.answer(lambda rows: rows[:, 0])
+
+    assert on_rows.remaining == on_table.remaining == 2
+    assert on_table._sizes is None  # not even the number of rows was read
+
+
 def test_an_oracle_is_neither_copied_nor_carried_into_a_fork(monkeypatch):
     oracle = StatisticalQueryOracle(np.zeros((9, 1)), queries=2, epsilon=1.0, n=9)
     with pytest.raises(UnsupportedError, match="copied"):
@@ -275,7 +293,7 @@ def test_a_round_is_one_aggregation_by_whoever_charges_for_it():
 
     assert charged == [1, 3]  # the number of rows, then the round
     assert np.abs(answers[:2] - bits.mean()).max() <= oracle.tolerance(1e-6).noise
-    assert isinstance(source.sums([EVERY]), Sealed)
+    assert isinstance(source.prepare([EVERY])(), Sealed)
 
 
 @pytest.mark.parametrize(

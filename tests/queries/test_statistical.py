@@ -121,7 +121,7 @@ def test_rows_and_tables_have_the_same_sums(seed):
     array, table = people(3000, seed)
     asked = pieces(seed)
     rows = RowSource(array).sums(asked).through(np.array)[0]
-    engine = TableSource(table, COLUMNS).sums(asked).through(np.array)[0]
+    engine = TableSource(table, COLUMNS).prepare(asked)().through(np.array)[0]
 
     assert np.array_equal(rows, engine)
     assert engine[0] == R * 3000
@@ -140,7 +140,7 @@ def test_every_engine_has_the_same_sums(postgres_url):
     for source, engine in places:
         there = Table(source, domain=DOMAIN, unit="who", engine=engine)
 
-        assert np.array_equal(TableSource(there, COLUMNS).sums(asked).through(np.array)[0], expected)
+        assert np.array_equal(TableSource(there, COLUMNS).prepare(asked)().through(np.array)[0], expected)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -156,7 +156,7 @@ def test_the_types_prove_that_a_row_counts_as_an_integer_in_the_range(seed):
 def test_a_written_query_is_cut_to_its_range():
     array, table = people(500)
     old = Written(col("age"), low=0, high=60)
-    found = TableSource(table, ()).sums([old, Written(col("age") >= 65, low=0, high=1)]).through(np.array)[0]
+    found = TableSource(table, ()).prepare([old, Written(col("age") >= 65, low=0, high=1)])().through(np.array)[0]
 
     assert (1 + found[0] / (R * 500)) * 30 == pytest.approx(np.minimum(array[:, 0], 60).mean(), abs=1e-4)
     assert (1 + found[1] / (R * 500)) / 2 == pytest.approx((array[:, 0] >= 65).mean(), abs=1e-6)
@@ -166,13 +166,15 @@ def test_units_with_many_rows_are_bounded_before_they_are_summed():
     rows = pa.table({"who": [7] * 50 + [8], "icu": [True] * 51})
     table = Table(rows, domain=Domain({"who": Identifier(), "icu": Boolean()}), unit="who", rows_per_unit=3)
 
-    assert TableSource(table, ("icu",)).sums([EVERY]).through(np.array)[0, 0] == 4 * R
+    assert TableSource(table, ("icu",)).prepare([EVERY])().through(np.array)[0, 0] == 4 * R
 
 
 def test_a_missing_value_counts_as_the_middle():
     rows = pa.table({"age": [10, None]})
     table = Table(rows, domain=Domain({"age": Integer(0, 10, nullable=True)}), unit=None)
-    found = TableSource(table, ("age",)).sums([Piece(factors=(Affine.of({0: 0.1}),), low=0, high=1)]).through(np.array)
+    found = (
+        TableSource(table, ("age",)).prepare([Piece(factors=(Affine.of({0: 0.1}),), low=0, high=1)])().through(np.array)
+    )
 
     assert abs(int(found[0, 0]) - R) <= 2  # 1 and 1/2
     assert normalised(RowFunction(lambda rows: rows[:, 0], low=0, high=1), np.array([[np.nan]]))[0] == 0

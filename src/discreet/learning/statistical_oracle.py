@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from discreet.data.table import Table
@@ -28,11 +28,11 @@ from discreet.learning.statistical_source import AggregateSource, RowSource, Sta
 from discreet.privacy.event import Event
 from discreet.privacy.guarantee import Guarantee, PureDP
 from discreet.privacy.number import Number
-from discreet.queries.statistical import RESOLUTION, Tolerance, as_rows, centre
-from discreet.queries.statistical_pieces import EVERY
+from discreet.queries.statistical import RESOLUTION, RowFunction, Tolerance, as_rows, centre
+from discreet.queries.statistical_pieces import EVERY, Piece, Written
 
 if TYPE_CHECKING:
-    from discreet.data.aggregation import IntArray
+    from discreet.data.aggregation import IntArray, Sealed
     from discreet.queries.statistical import StatisticalQuery, Values
 
 
@@ -93,14 +93,18 @@ class StatisticalQueryOracle:
         import numpy as np
 
         asked = list(queries) if isinstance(queries, Sequence) else [queries]
+        for query in asked:
+            known = isinstance(query, RowFunction | Piece | Written)
+            require(known, "a RowFunction, a Piece or a Written query", query=type(query).__name__)
         middles = [(float(c), float(h)) for c, h in map(centre, asked)]
         with self._lock:
             self._check_owner()
             if len(asked) > self.remaining:
                 raise BudgetExhausted(requested=f"{len(asked)} queries", remaining=f"{self.remaining} queries")
+            read = self._source.prepare(asked)  # public facts only: what is refused here is free
             self._open()
             first, self._used = self._used, self._used + len(asked)  # spent even if a query fails on the rows
-            means = self._means(asked, first)
+            means = self._means(asked, first, read)
         return np.array([c + h * mean for (c, h), mean in zip(middles, means, strict=True)])
 
     def size(self) -> float:
@@ -146,26 +150,28 @@ class StatisticalQueryOracle:
             else:
                 self._blocks = where.positional(noise.queries)
         if noise.n is None:
-            self._sizes = [self._release(part, [EVERY])[0] / RESOLUTION for part in self._blocks or [where]]
+            counts = [self._release(part.prepare([EVERY])) for part in self._blocks or [where]]
+            self._sizes = [count[0] / RESOLUTION for count in counts]
         else:
             self._sizes = [float(len(part.rows)) for part in self._blocks] if self._blocks else [float(noise.n)]
 
-    def _release(self, where: StatisticalSource, queries: Sequence[StatisticalQuery]) -> list[float]:
+    def _release(self, read: Callable[[], Sealed]) -> list[float]:
         """Noisy sums: the only way out."""
 
         def noisy(cells: IntArray) -> list[float]:
             return [float(value) for value in self.noise.mechanism(cells[0], rng=self._random)]  # type: ignore[union-attr]
 
-        return where.sums(queries).through(noisy)
+        return read().through(noisy)
 
-    def _means(self, asked: Sequence[StatisticalQuery], first: int) -> list[float]:
+    def _means(self, asked: Sequence[StatisticalQuery], first: int, read: Callable[[], Sealed]) -> list[float]:
         """Noisy means in [-1, 1]."""
         assert self._sizes is not None
         if self._blocks is None:
-            sums, sizes = self._release(self._source, asked) if asked else [], self._sizes * len(asked)
+            sums, sizes = self._release(read) if asked else [], self._sizes * len(asked)
         else:
             places = range(first, first + len(asked))
-            sums = [self._release(self._blocks[j], [query])[0] for j, query in zip(places, asked, strict=True)]
+            reads = [self._blocks[j].prepare([query]) for j, query in zip(places, asked, strict=True)]
+            sums = [self._release(one)[0] for one in reads]
             sizes = [self._sizes[j] for j in places]
         return [
             min(1.0, max(-1.0, total / (RESOLUTION * max(1.0, size)))) for total, size in zip(sums, sizes, strict=True)

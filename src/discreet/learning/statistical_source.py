@@ -24,7 +24,7 @@ from discreet.queries.builder import Builder, count
 from discreet.queries.compile import Part, aggregation
 from discreet.queries.expression import Expression
 from discreet.queries.statistical import whole
-from discreet.queries.statistical_pieces import lattice_expression
+from discreet.queries.statistical_pieces import Written, lattice_expression
 
 if TYPE_CHECKING:
     from discreet.queries.statistical import Rows, StatisticalQuery
@@ -36,8 +36,8 @@ STRETCH = 1 << 14  # rows whose working arrays stay in cache
 class StatisticalSource(Protocol):
     """Adds up queries on the lattice: one pass over the data, sealed integers of shape (1, queries)."""
 
-    def sums(self, queries: Sequence[StatisticalQuery]) -> Sealed:
-        """The sum of each query over the rows."""
+    def prepare(self, queries: Sequence[StatisticalQuery]) -> Callable[[], Sealed]:
+        """Refuse what public facts refuse, and return what reads the rows: the sum of each query."""
         ...
 
 
@@ -53,8 +53,15 @@ class RowSource:
 
     rows: Rows
 
+    def prepare(self, queries: Sequence[StatisticalQuery]) -> Callable[[], Sealed]:
+        """Exact integers; queries written in SQL are refused."""
+        for query in queries:
+            if isinstance(query, Written):
+                raise UnsupportedError("a query written in SQL is asked of a table; give a RowFunction or a Piece")
+        return lambda: self.sums(queries)
+
     def sums(self, queries: Sequence[StatisticalQuery]) -> Sealed:
-        """Exact integers, a stretch of rows at a time."""
+        """The sums, a stretch of rows at a time."""
         import numpy as np
 
         found = np.zeros((1, len(queries)), dtype=np.int64)
@@ -88,10 +95,10 @@ class TableSource:
     table: Table
     columns: tuple[str, ...]
 
-    def sums(self, queries: Sequence[StatisticalQuery]) -> Sealed:
-        """One aggregation of all queries."""
+    def prepare(self, queries: Sequence[StatisticalQuery]) -> Callable[[], Sealed]:
+        """One aggregation of all queries; those that are not in the closed language are refused."""
         found = [lattice_expression(query, self.table, self.columns) for query in queries]
-        return engine_sums(self.table, found)
+        return lambda: engine_sums(self.table, found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,9 +109,10 @@ class AggregateSource:
     table: Table
     columns: tuple[str, ...]
 
-    def sums(self, queries: Sequence[StatisticalQuery]) -> Sealed:
+    def prepare(self, queries: Sequence[StatisticalQuery]) -> Callable[[], Sealed]:
         """What the function makes of the compiled queries."""
-        return self.aggregate([lattice_expression(query, self.table, self.columns) for query in queries])
+        found = [lattice_expression(query, self.table, self.columns) for query in queries]
+        return lambda: self.aggregate(found)
 
 
 def engine_sums(table: Table, expressions: list[Expression]) -> Sealed:
