@@ -67,7 +67,7 @@ class NetworkCost:
         return 8 * self.parameters
 
 
-def network_cost(d: int, *, layers: int, width: int) -> NetworkCost:
+def network_cost(d: int, layers: int, width: int) -> NetworkCost:
     """The cost of a trained network with d inputs, `layers` hidden layers of `width` neurons, and one output.
 
     >>> network_cost(784, layers=2, width=128)
