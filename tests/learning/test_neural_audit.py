@@ -18,6 +18,8 @@ from discreet.learning.private_gradients import POINT, PrivateGradients
 from tests.arrays import torch
 from tests.scale import counts
 
+torch.set_num_threads(1)  # threads that wait for one another take a hundred times longer on a busy machine
+
 SAMPLES = counts(quick=8000, full=100_000)
 SIDE = counts(quick=1500, full=100_000)  # observations of each world
 AUDITS = counts(quick=1, full=100)  # of each broken twin

@@ -22,6 +22,8 @@ from discreet.privacy.neighbours import Replace
 from tests.arrays import torch
 from tests.scale import counts
 
+torch.set_num_threads(1)  # threads that wait for one another take a hundred times longer on a busy machine
+
 CASES = counts(quick=60, full=2000)
 LARGE = 2.0**40
 

@@ -20,6 +20,8 @@ from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from discreet.privacy.neighbours import Replace
 from tests.arrays import torch
 
+torch.set_num_threads(1)  # threads that wait for one another take a hundred times longer on a busy machine
+
 DOMAIN = Domain({"x": Real(-1, 1), "y": Real(-1, 1)})
 BUDGET = ApproxDP(3.0, 1e-5)
 

@@ -11,8 +11,8 @@ by basic composition, which allows that.  Proof: docs/theory/private_gradients.m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 COUNT = Fraction(1, 50)  # of the budget, for the number of rows
 BLOCK = 80  # rows of a block on the processor, at most
 TABLE = 512  # rows of a table on the processor, at most
+SMALL = 1 << 20  # parameters of a network that is trained on one thread: more would wait for one another
 BANDS = 8  # of correlated noise, unless given
 
 Noise = Literal["independent", "correlated"]
@@ -132,12 +133,12 @@ def run(
 ) -> Trained:
     """Train on private rows; `after` is called with every epoch that ended, and may say how good the network is."""
     torch = torch_or_refuse(settings.device)
-    torch.set_num_threads(torch.get_num_threads())  # and no other number, however busy the machine is
     network = _network(settings, inputs.shape[1], outputs, loss)
     bits = 53 if settings.device == "cuda" else 24
-    places = alike(network, inputs.shape[1], classes=outputs if loss == "classes" else 0)
-    close(block=network.block, bits=bits, width=inputs.shape[1], device=settings.device)
     with ExitStack() as stack:
+        stack.enter_context(_threads(torch, 1 if len(network.weights) <= SMALL else torch.get_num_threads()))
+        places = alike(network, inputs.shape[1], classes=outputs if loss == "classes" else 0)
+        close(block=network.block, bits=bits, width=inputs.shape[1], device=settings.device)
         file = None
         if settings.checkpoint is not None:
             file = stack.enter_context(Checkpoint(settings.checkpoint, settings.record(budget)))
@@ -197,6 +198,17 @@ def run(
             file.remove()
     event = plan.event() if count is None else ComposedEvent(events=(count, _promised(rest)))
     return Trained(network=network, run=plan, event=event, scores=tuple(scores))
+
+
+@contextmanager
+def _threads(torch: Any, count: int) -> Iterator[None]:  # noqa: ANN401 - a module
+    """So many threads and no other number, however busy the machine is: a product of matrices is then one program."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def torch_or_refuse(device: str) -> Any:  # noqa: ANN401 - a module
