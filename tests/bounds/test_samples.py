@@ -179,6 +179,17 @@ def test_no_private_learner_at_all_beats_the_packing(n, alpha, epsilon):
     assert math.log(2) + formulas.upper_moment(n, 2 * alpha, twin) > math.log(failure) or epsilon < 1
 
 
+@pytest.mark.parametrize(("problem", "most"), [("thresholds", 0.5), ("intervals", 1 / 3), ("parities", 0.25)])
+def test_a_packing_whose_masses_do_not_fit_says_nothing(problem, most):
+    names = [
+        {row.name for row in samples(problem, d=12, alpha=alpha, beta=0.05, epsilon=0.1)}
+        for alpha in (0.99 * most, 1.01 * most)
+    ]
+
+    assert "private, lower bound" in names[0]
+    assert "private, lower bound" not in names[1]
+
+
 def test_codes_of_many_patterns_pack_a_shattered_set():
     packing = FiniteClass.named("conjunctions", 40).packing
 

@@ -44,10 +44,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """ln T, and q / alpha: datasets that differ in Bin(n, q) rows."""
+    """ln T, q / alpha for datasets that differ in Bin(n, q) rows, and the alpha below which the masses fit."""
 
     log_count: float
     rate: float
+    most: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +71,13 @@ class FiniteClass:
         points = d * LN2
         match problem:
             case "thresholds":  # 2^d + 1 of them, 2^d - 1 with a point on either side
-                return cls(_log(2**d + 1), 1, Packing(_log(2**d - 1), 2.0), "proper learner")
+                return cls(_log(2**d + 1), 1, Packing(_log(2**d - 1), 2.0, 1 / 2), "proper learner")
             case "intervals":
-                return cls(_log(2**d * (2**d + 1) // 2 + 1), 2, Packing(_log(max(1, 2**d - 2)), 2.0), "proper learner")
+                return cls(
+                    _log(2**d * (2**d + 1) // 2 + 1), 2, Packing(_log(max(1, 2**d - 2)), 2.0, 1 / 3), "proper learner"
+                )
             case "parities":
-                return cls(points, d, Packing(points, 2.0))
+                return cls(points, d, Packing(points, 2.0, 1 / 4))
             case _:
                 return cls(points, d, _code(d))
 
@@ -94,7 +97,7 @@ def _code(d: int) -> Packing | None:
         close += math.comb(d, apart - 1)
         count = -(-(2**d) // close)
         if count >= 2:
-            found.append(Packing(_log(count), 2.0 * d / apart))
+            found.append(Packing(_log(count), 2.0 * d / apart, apart / (2 * d)))
     return max(found, key=lambda packing: packing.log_count / packing.rate, default=None)
 
 
@@ -161,7 +164,7 @@ def packing_rows(known: FiniteClass, q: Question) -> int | None:
     """The least n that the packing allows; None where its mass does not fit."""
     packing = known.packing
     assert packing is not None
-    if packing.rate * q.error > 1 or packing.log_count <= 0 or q.delta:
+    if q.error >= packing.most or packing.log_count <= 0 or q.delta:
         return None
     rate, others = packing.rate * q.error, packing.log_count + math.log1p(-math.exp(-packing.log_count))
     return least(lambda n: others + upper_moment(n, rate, q) <= math.log(q.beta) + 1e-9)
