@@ -235,10 +235,14 @@ def test_several_children_and_many_rows_each():
 def test_files_and_tables_without_rows(tmp_path):
     tables = made_up(50, seed=1)
     empty = {name: frame.head(0) for name, frame in tables.items()}
-    files = linked().fit(tables, unit="who", rng=SeededRandom(1)).write(tmp_path / "made", 20, rng=SeededRandom(1))
+    made = linked(memory=1 << 27).fit(tables, unit="who", rng=SeededRandom(1))
+    files = made.write(tmp_path / "made", 20, rng=SeededRandom(1))
+    reports = made.report(tmp_path / "pages")
 
     assert [file.name for file in files] == ["people.parquet", "visits.parquet"]
     assert len(pd.read_parquet(files[0])) == 20
+    assert "number of visits" in (tmp_path / "pages" / "people.html").read_text()
+    assert len(reports["visits"].measurements) > 5
     assert linked().fit(empty, unit="who", rng=SeededRandom(1)).sample(5)["people"].num_rows == 5
 
 

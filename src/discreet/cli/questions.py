@@ -108,8 +108,7 @@ def synthesize(
     if only_explain:
         shown(str(opened.explain_synthesis(table=table, method=method, n=rows, **asked)))  # type: ignore[arg-type]
     elif len(names) > 1:
-        with waiting("fitting models ..."):
-            linked = opened.synthesize_linked(tables=names, units=rows, **who, **asked)  # type: ignore[arg-type]
+        linked = opened.synthesize_linked(tables=names, units=rows, progress=sys.stderr.isatty(), **who, **asked)  # type: ignore[arg-type]
         files = ", ".join(map(str, linked.write(out.with_suffix(""))))
         typer.echo(f"wrote synthetic rows to {files}; {linked.privacy()}")
     else:

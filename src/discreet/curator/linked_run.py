@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from discreet.data.table import Table
     from discreet.privacy.guarantee import Guarantee
 
-SETTINGS = ("cells", "time_limit", "most")  # of a linked synthesizer, which anyone may choose
+SETTINGS = ("cells", "memory", "time_limit", "most")  # of a linked synthesizer, which anyone may choose
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,10 +78,11 @@ class Order:
     def _sources(self) -> dict[str, object]:
         return {name: table.source for name, table in self.tables.items()}
 
-    def fit(self, curator: Curator) -> LinkedSynthetic:
+    def fit(self, curator: Curator, *, progress: bool) -> LinkedSynthetic:
         """Read and fit: the only look at the rows."""
         salts = {name: table.salt for name, table in self.tables.items()}
-        return guarded(lambda: self.synthesizer.fit(self._sources, unit=self.unit, rng=curator._rng, salts=salts))
+        given = {"unit": self.unit, "rng": curator._rng, "salts": salts, "progress": progress}
+        return guarded(lambda: self.synthesizer.fit(self._sources, **given))
 
 
 def synthesize_linked(
@@ -95,12 +96,13 @@ def synthesize_linked(
     units: int | None = None,
     analyst: str | None = None,
     fresh: bool = False,
+    progress: bool = False,
     **settings: object,
 ) -> LinkedSynthetic:
     """Models of linked tables, or the same ones again; the first table is the parent, with one row for each unit.
 
     `units` is how many `sample()` draws where it is not told; drawing is free.  `settings` are those of a
-    `LinkedSynthesizer`: cells, time_limit and most.
+    `LinkedSynthesizer`: cells, memory, time_limit and most; `progress=True` shows the rounds.
     """
     if units is not None:
         whole = isinstance(units, int) and not isinstance(units, bool)
@@ -129,7 +131,7 @@ def synthesize_linked(
             order.ready()  # a missing file or column is free
         receipt, stored = curator._charge(cost, list(held), text=order.text(), key=key, analyst=analyst, fresh=fresh)
         if stored is None:
-            made = order.fit(curator)
+            made = order.fit(curator, progress=progress)
             curator.ledger.store(receipt, _packed(made))
         else:
             made = _unpacked(stored, order)

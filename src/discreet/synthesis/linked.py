@@ -43,6 +43,7 @@ class LinkedSynthesizer:
 
     `rows_per_unit` names the children, each with the most rows that a unit may have in it: further ones are left out.
     Children are independent given their parent.  A pure budget is divided; others are spent as the rho they allow.
+    `cells`, `memory`, `time_limit` and `most` are those of a `Synthesizer`, for each table.
 
     >>> import pandas as pd
     >>> from discreet.data.columns import Boolean
@@ -63,6 +64,7 @@ class LinkedSynthesizer:
     budget: Guarantee = field(kw_only=True)
     method: Method = field(default="adaptive", kw_only=True)
     cells: int = field(default=CELLS, kw_only=True)
+    memory: int | None = field(default=None, kw_only=True)
     time_limit: float = field(default=math.inf, kw_only=True)
     most: int = field(default=MOST, kw_only=True)
 
@@ -108,6 +110,7 @@ class LinkedSynthesizer:
                 method=self.method,
                 rows_per_unit=rows,
                 cells=self.cells,
+                memory=self.memory,
                 time_limit=self.time_limit,
                 most=self.most,
                 bins=self._numbers(name),
@@ -146,8 +149,12 @@ class LinkedSynthesizer:
         unit: str,
         rng: RandomSource | None = None,
         salts: Mapping[str, int] | None = None,
+        progress: bool = False,
     ) -> LinkedSynthetic:
-        """Measure and fit: frames or files by name, in each of which the column `unit` says whose row it is."""
+        """Measure and fit: frames or files by name, in each of which the column `unit` says whose row it is.
+
+        Which rows of a unit are kept depends on the `salts` of the tables, which are public.
+        """
         require(set(data) == set(self.domains), "data for every table", tables=list(data))
         domains = self.countable()
         for name, domain in domains.items():

@@ -18,6 +18,8 @@ from discreet.synthesis.synthetic import Synthetic
 if TYPE_CHECKING:
     import pyarrow
 
+    from discreet.synthesis.report import Report
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class LinkedSynthetic:
@@ -75,10 +77,18 @@ class LinkedSynthetic:
         home.mkdir(parents=True, exist_ok=True)
         files = []
         for name, table in self.sample(units, rng=rng).items():
-            require(Path(name).name == name, "tables whose names are names of files", table=name)
-            files.append(home / f"{name}.parquet")
+            files.append(home / f"{_file(name)}.parquet")
             pyarrow.parquet.write_table(table, str(files[-1]))
         return files
+
+    def report(self, folder: str | Path | None = None) -> dict[str, Report]:
+        """A report on each model, from public output; with a folder, an HTML page for each table."""
+        made = {name: one.report() for name, one in self.models.items()}
+        if folder is not None:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            for name, one in made.items():
+                one.write(Path(folder) / f"{_file(name)}.html")
+        return made
 
     def privacy(self) -> Guarantee:
         """What was spent, for one unit added or removed with all its rows."""
@@ -86,3 +96,9 @@ class LinkedSynthetic:
 
     def __repr__(self) -> str:
         return f"LinkedSynthetic({', '.join(self.models)}, {self.guarantee!r})"
+
+
+def _file(name: str) -> str:
+    """The name of a table as that of a file, where it is one."""
+    require(Path(name).name == name, "tables whose names are names of files", table=name)
+    return name
