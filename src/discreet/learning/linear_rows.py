@@ -40,7 +40,7 @@ WIDEST = 4000  # entries of a vector
 WORTH = 20  # rows outside that are as bad as the noise of one
 RADII = 17  # candidates, each the one before divided by the fourth root of 2
 FINE = 16  # intervals of an ordered column
-EACH, SEEN = 20, 40  # rows for each entry of a vector; times the noise
+EACH, SEEN = 50, 40  # rows for each entry of a vector; times the noise
 ROUNDS = 10  # about as many steps as a pure budget is good for
 
 

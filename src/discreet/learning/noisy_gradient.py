@@ -85,6 +85,7 @@ class Descent:
     ) -> tuple[Floats, Event]:
         """Weights (width, columns) by rows' values `unit` u, for `amount` of the allowance."""
         import numpy as np
+        from threadpoolctl import threadpool_limits
 
         width = rows.shape[1]
         absolute, square = sensitivities(self.bound, width, columns)
@@ -96,19 +97,20 @@ class Descent:
         speed, total = np.zeros_like(weights), np.zeros_like(weights)
         before: tuple[Floats, Floats] | None = None
         length = self.length
-        for step in range(self.steps):
-            whole = np.rint(np.clip(weights, -HEAVIEST, HEAVIEST) * (self.unit * WEIGHT))
-            places = np.floor(exact @ whole * (STEPS / WEIGHT)).astype(np.int64)
-            found = cut(squares, self.loss.residuals(places, classes), self.bound)
-            sums = (exact.T @ found.astype(np.float64)).astype(np.int64)
-            slope = np.asarray(noise(sums, rng=rng), dtype=np.float64) * -worth + self.shrink / count * weights
-            if before is not None and _too_long(length, weights - before[0], slope - before[1], sd):
-                length, speed = length / 2, np.zeros_like(speed)
-            before = weights, slope
-            speed = MOMENTUM * speed + slope
-            weights = weights - length * speed
-            if step >= self.steps // 2:
-                total += weights
+        with threadpool_limits(1):  # small matrices: threads that wait for one another cost more
+            for step in range(self.steps):
+                whole = np.rint(np.clip(weights, -HEAVIEST, HEAVIEST) * (self.unit * WEIGHT))
+                places = np.floor(exact @ whole * (STEPS / WEIGHT)).astype(np.int64)
+                found = cut(squares, self.loss.residuals(places, classes), self.bound)
+                sums = (exact.T @ found.astype(np.float64)).astype(np.int64)
+                slope = np.asarray(noise(sums, rng=rng), dtype=np.float64) * -worth + self.shrink / count * weights
+                if before is not None and _too_long(length, weights - before[0], slope - before[1], sd):
+                    length, speed = length / 2, np.zeros_like(speed)
+                before = weights, slope
+                speed = MOMENTUM * speed + slope
+                weights = weights - length * speed
+                if step >= self.steps // 2:
+                    total += weights
         return total / (self.steps - self.steps // 2), RepeatedEvent(event=noise.event(), count=self.steps)
 
 
