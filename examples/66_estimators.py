@@ -9,7 +9,7 @@ from discreet.learning import LinearRegression, LinearSVC, LogisticRegression
 # --8<-- [start:classify]
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 high = {"radius": 40, "texture": 60, "perimeter": 300, "area": 5000}  # declared, not measured
-domain = dc.Domain({c: dc.Real(0, next((v for k, v in high.items() if k in c), 2)) for c in X})
+domain = dc.Domain({str(c): dc.Real(0, next((v for k, v in high.items() if k in c), 2)) for c in X})
 model = LogisticRegression(budget=dc.ApproxDP(1.0, 1e-6), domain=domain).fit(X, y)
 print(f"right on {model.score(X, y):.0%} of rows, for {model.privacy()}")
 # --8<-- [end:classify]
