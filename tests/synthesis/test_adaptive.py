@@ -53,17 +53,17 @@ def test_every_set_that_fits_is_found_even_when_few_do(monkeypatch):
     assert all(junction_size(domain, [columns]) <= 1000 for columns in fits)
 
 
-def test_remembered_tables_are_those_of_the_data(monkeypatch):
+def test_remembered_tables_are_those_of_the_data():
     rows = Records.random(BITS, 300, seed=2)
     for room in (1 << 25, 40, 0):
-        monkeypatch.setattr(adaptive, "KEPT", room)
-        kept = adaptive._Remembered.of(rows, PAIRS)
+        kept = adaptive._Remembered.of(rows, PAIRS, room=room)
 
         assert len(kept.tables) == min(len(PAIRS), room // 4)
         assert all(np.array_equal(kept.marginal(pair), rows.marginal(pair)) for pair in PAIRS)
         assert np.array_equal(kept.marginal(["c3"]), rows.marginal(["c3"]))
     histogram = rows.histogram()
-    assert np.array_equal(adaptive._Remembered.of(histogram, PAIRS).marginal(PAIRS[3]), rows.marginal(PAIRS[3]))
+    counted = adaptive._Remembered.of(histogram, PAIRS, room=40)
+    assert np.array_equal(counted.marginal(PAIRS[3]), rows.marginal(PAIRS[3]))
 
 
 def test_weights_count_the_columns_shared_with_every_set_of_the_workload():
