@@ -47,6 +47,12 @@ class GradientBoostedTrees(PrivateClassifier):
     ([0, 1], ApproxDP(epsilon=1.0, delta=1e-06))
     """
 
+    cells_: Cells
+    start_: Floats
+    terms_: tuple[Floats, ...]
+    sweeps_: int
+    leaves_: int
+
     def __init__(
         self,
         *,
@@ -108,6 +114,12 @@ class GradientBoostedTreesRegressor(PrivateRegressor):
     >>> model.predict([[1], [8]]).round().tolist()
     [-3.0, 5.0]
     """
+
+    cells_: Cells
+    start_: Floats
+    terms_: tuple[Floats, ...]
+    sweeps_: int
+    leaves_: int
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.hazmat.entropy import RandomSource, source
 from discreet.learning.tree_cells import Cells
@@ -113,6 +113,7 @@ def boost(
     """
     import numpy as np
 
+    coins = np.random.default_rng(source(rng).bits(128))
     whole = Allowance(budget, ENTRIES)
     total, d = whole.total, len(lines)
     histogram = whole.noise(total * HISTOGRAMS, absolute=d, square=d)
@@ -122,15 +123,15 @@ def boost(
     def noise(sweeps: int) -> Noise:
         return whole.noise(rest / (sweeps * d), absolute=loss.absolute, square=loss.square)
 
-    seen = [
-        histogram(np.bincount(line, minlength=size), rng=rng) for line, size in zip(lines, cells.sizes, strict=True)
-    ]
+    exact = [np.bincount(line, minlength=size) for line, size in zip(lines, cells.sizes, strict=True)]
+    told = np.asarray(histogram(np.concatenate(exact), rng=rng))
+    seen = np.split(told, np.cumsum(cells.sizes)[:-1])
     first, curvature = start(np.asarray(census(counts, rng=rng)))
     rows = float(np.mean([one.sum() for one in seen]))
     classes = max(2, len(counts))
     sweeps, leaves = settings.resolved(rows / classes, lambda number: variance(noise(number)) ** 0.5 / SCALE)
     each = noise(sweeps)
-    shapes = Shapes(cells, seen, sd=variance(histogram) ** 0.5, leaves=leaves, rng=rng)
+    shapes = Shapes(cells, seen, sd=variance(histogram) ** 0.5, leaves=leaves, coins=coins)
     one_round, sd = loss.round(), variance(each) ** 0.5 / SCALE
     terms = [np.zeros((size, loss.columns)) for size in cells.sizes]
     scores = np.tile(first, (len(labels), 1))
@@ -165,11 +166,10 @@ def shrunk(noisy: Floats, held: Floats, sd: float) -> Floats:
 class Shapes:
     """Random trees on one column each, from public coins and noisy histograms."""
 
-    def __init__(self, cells: Cells, seen: list[Any], *, sd: float, leaves: int, rng: RandomSource | None) -> None:
+    def __init__(self, cells: Cells, seen: list[Whole], *, sd: float, leaves: int, coins: np.random.Generator) -> None:
         import numpy as np
 
-        self._coins = np.random.default_rng(source(rng).bits(128))
-        self._cells, self._leaves = cells, leaves
+        self._coins, self._cells, self._leaves = coins, cells, leaves
         self.mass = [np.maximum(one, 0) + 1.0 for one in seen]
         self._chances = [_chances(np.maximum(one - sd, 0.0)) for one in seen]
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from discreet.data.domain import Domain
 from discreet.data.records import Records
+from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.estimator import PrivateClassifier
 from discreet.learning.tree_budget import cheapest
@@ -53,6 +54,10 @@ class NaiveBayes(PrivateClassifier):
     >>> model.predict([[2, 8], [9, 2]]).tolist(), model.privacy()
     ([0, 1], PureDP(epsilon=1.0))
     """
+
+    cells_: Cells
+    bins_: list[Table]
+    tables_: list[Table]
 
     def __init__(
         self,
@@ -105,6 +110,8 @@ class NaiveBayes(PrivateClassifier):
         """Learn from exact tables of (cell, class)."""
         import numpy as np
 
+        whole_number = self.bins is None or (isinstance(self.bins, int) and not isinstance(self.bins, bool))
+        require(whole_number and (self.bins is None or self.bins >= 2), "bins >= 2, or None", bins=self.bins)
         d, classes = len(counted), len(self.classes_)
         whole = cheapest(budget, steps=d, entries=ENTRIES)
         ranked = [place for place in range(d) if cells.ordered[place]]
@@ -141,7 +148,7 @@ class NaiveBayes(PrivateClassifier):
         self.class_log_prior_ = np.log(totals / totals.sum())
         self.feature_log_prob_ = []
         for table in self.tables_:
-            bins, classes = table.shape
+            bins, classes = len(table), table.shape[1]
             own = np.maximum(table.sum(axis=1), 0) + SMOOTHING * sd * classes**0.5 / bins + 1e-9
             prior = (SMOOTHING * sd + 1e-9) * bins * own / own.sum()
             kept = np.maximum(table, 0) + prior[:, None]

@@ -58,8 +58,8 @@ class Plan:
         """
         if signal < 20:
             return cls(trees=1 if alone else 3, depth=6, candidates=1)
-        depth = min(7, max(4, int(math.log2(signal))))
-        return cls(trees=1 if alone else 3 if signal < 200 else 10, depth=depth, candidates=100)
+        depth = min(7, max(5, int(math.log2(signal)) - 1))
+        return cls(trees=1 if alone else 3 if signal < 60 else 10, depth=depth, candidates=100)
 
     def growth(self, whole: Allowance, share: Fraction) -> Growth:
         """One tree for a share."""
@@ -148,13 +148,12 @@ def grow_forest(
 
     for name, number in given.items():
         most = DEEPEST if name == "depth" else 1000
-        whole_number = number is None or (isinstance(number, int) and not isinstance(number, bool))
-        require(
-            whole_number and 1 <= (number or 1) <= most, f"a whole number {name} from 1 to {most}", **{name: number}
-        )
+        fits = number is None or (isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= most)
+        require(fits, f"a whole number {name} from 1 to {most}, or None", **{name: number})
+    coins = np.random.default_rng(source(rng).bits(128))
     whole = cheapest(budget, steps=given.get("trees") or (1 if alone else 10), entries=ENTRIES)
     counting = whole.noise(whole.total * ROWS, absolute=1, square=1)
-    noisy = max(0, int(counting(len(rows), rng=rng)))  # type: ignore[arg-type]
+    noisy = max(0, int(counting(len(rows), rng=rng)))
     unit = variance(whole.noise(whole.total, absolute=1, square=1)) ** 0.5
     told = Plan.for_signal(noisy / (classes * unit), alone=alone)
     plan = Plan(
@@ -163,7 +162,7 @@ def grow_forest(
         candidates=given.get("candidates") or told.candidates,
     )
     growth = plan.growth(whole, whole.total * (1 - ROWS) / plan.trees)
-    cells, coins = Cells(domain, CELLS), np.random.default_rng(source(rng).bits(128))
+    cells = Cells(domain, CELLS)
     lines, labels = cells.of(rows), rows.column(target).astype(np.int64)
     trees = tuple(growth(cells, lines, labels, classes=classes, coins=coins, rng=rng) for _ in range(plan.trees))
     each = RepeatedEvent(event=growth.event(), count=plan.trees)

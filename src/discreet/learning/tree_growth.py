@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.hazmat.entropy import RandomSource
-from discreet.hazmat.selection_rows import gaps_of, softmax_rows
 from discreet.learning.tree_cells import MOST, Cells
 from discreet.mechanisms.exponential import Exponential
 from discreet.privacy.event import ComposedEvent, Event, RepeatedEvent
@@ -91,7 +90,7 @@ class Growth:
             chosen = np.arange(1 << level) * each
             if self.choice is not None:
                 scores = gini(tallied(nodes, lines, labels, offered, each, classes))
-                chosen += softmax_rows(gaps_of(-scores), self.choice.rate, rng=rng)
+                chosen += [self.choice(line, rng=rng) for line in scores]
             splits.append(Split(offered.column[chosen], offered.right[chosen]))
             descend(nodes, lines, splits[-1].column, splits[-1].right)
         counts = leaf_counts(nodes, labels, 1 << self.depth, classes)
