@@ -166,4 +166,4 @@ def as_rows(data: object) -> Rows:
     shaped = [part[:, None] if part.ndim == 1 else part for part in columns]
     if not shaped or any(part.ndim != 2 for part in shaped) or len({len(part) for part in shaped}) != 1:
         raise ParameterError("need an array of numbers (rows, columns), or a pair of rows and labels")
-    return np.asfortranarray(np.concatenate(shaped, axis=1))  # queries read columns
+    return shaped[0] if len(shaped) == 1 else np.concatenate(shaped, axis=1)
