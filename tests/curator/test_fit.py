@@ -13,7 +13,7 @@ from discreet.data.columns import Boolean, Categorical, Identifier, Integer
 from discreet.data.domain import Domain
 from discreet.data.records import Records
 from discreet.data.table import Table
-from discreet.errors import BudgetExhausted, DiscreetError, DomainError, ParameterError, UnsupportedError, require
+from discreet.errors import BudgetExhausted, DiscreetError, DomainError, ParameterError, require
 from discreet.learning.estimator import PrivateClassifier
 from discreet.learning.stored import from_bytes, to_bytes
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
@@ -155,8 +155,8 @@ def test_an_approximate_model_is_charged_as_it_is_proven(tmp_path, monkeypatch):
     assert model.privacy() == ApproxDP(1.0, 1e-7, neighbours=AddRemove)
     assert one.budget.balance.spent.epsilon == 1
     assert one.budget.balance.spent.delta == Fraction(1, 10**7)
-    with pytest.raises(UnsupportedError, match="ApproxDP"):
-        one.fit(Counted(), table="visits", target="icu", budget=ZCDP(0.5))
+    two = one.fit(Counted(), table="visits", target="icu", budget=ZCDP(0.5))
+    assert two.privacy() == ZCDP(0.5, neighbours=AddRemove)
 
 
 def test_a_stored_model_is_the_same_and_another_is_refused(tmp_path):

@@ -4,8 +4,8 @@ Theorem.  Let at most k rows of every unit be read, chosen by that unit's rows a
 epsilon / k, or rho / k^2, for one row added or removed then keeps epsilon, or rho, for one unit added or removed, and
 whatever is predicted with the fitted model costs nothing more.  Proof: docs/theory/estimators.md.
 
-An (epsilon, delta) budget is spent on the largest rho that implies it, because the ledger adds up rho; a model whose
-proof is in (epsilon, delta) itself, such as a neural network trained on random batches, is charged that.
+An (epsilon, delta) budget is spent on the largest rho that implies it, because the ledger adds up rho; a model to which
+it is worth most as it is, such as a neural network trained on random batches, is charged epsilon and delta instead.
 Before anything is charged the model is fitted to no rows at all, which refuses bad settings for free.
 """
 
@@ -26,7 +26,7 @@ from discreet.data.domain import Domain, missing
 from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.data.histogram import Histogram
 from discreet.data.records import Records
-from discreet.errors import DomainError, ParameterError, UnsupportedError
+from discreet.errors import DomainError, ParameterError
 from discreet.hazmat.entropy import RandomSource
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
@@ -167,11 +167,7 @@ def _tables(model: PrivateEstimator, domain: Domain, target: str | None) -> tupl
 
 def _lane(model: PrivateEstimator, spending: PureDP | ApproxDP | ZCDP, rows: int) -> tuple[Guarantee, Guarantee, Price]:
     """The promise for one unit, for one row, and the price."""
-    if model.approximate:
-        if not isinstance(spending, ApproxDP) or exact(spending.delta) == 0:
-            raise UnsupportedError(f"{type(model).__name__} is paid in ApproxDP(epsilon, delta), got {spending!r}")
-        if rows > 1:
-            raise UnsupportedError(f"{type(model).__name__} is proven for units of one row, got rows_per_unit={rows}")
+    if model.approximate and rows == 1 and isinstance(spending, ApproxDP) and exact(spending.delta) > 0:
         promise: Guarantee = spending.under(AddRemove)
         return promise, promise, price(spending)
     rho = rho_of(spending)

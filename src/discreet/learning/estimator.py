@@ -45,7 +45,7 @@ class PrivateEstimator(BaseEstimator):
     domain: Domain | None
     event_: Event
     supervised = True
-    approximate = False  # whether its proof is in (epsilon, delta), and nothing less is of use
+    approximate = False  # whether an (epsilon, delta) budget is worth most to it as it is
 
     def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
         """Learn from encoded rows, at most `budget` for one row added or removed; set `event_` and the model.
@@ -118,6 +118,15 @@ class PrivateEstimator(BaseEstimator):
         """Rows to predict: each of them, with a value that is not declared read as the first one of its column."""
         self.privacy()
         return Records.from_frame(as_table(X, self.domain_), self.domain_, every_row=True)
+
+    def _learned(self) -> dict[str, Any]:
+        """What was learned, as `discreet.learning.stored` writes it."""
+        return {name: value for name, value in sorted(vars(self).items()) if name.endswith("_")}
+
+    def _relearn(self, learned: dict[str, Any]) -> None:
+        """Take on what `_learned` gave."""
+        for name, value in learned.items():
+            setattr(self, name, value)
 
     def privacy(self) -> Guarantee:
         """What the fitted model keeps for one row added or removed."""

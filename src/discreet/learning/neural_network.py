@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Self
 from discreet.data.columns import Column
 from discreet.data.domain import Domain
 from discreet.data.records import Records
-from discreet.errors import require
+from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateClassifier, PrivateRegressor
-from discreet.learning.neural_run import Noise, Settings, Trained, run
-from discreet.learning.per_example_gradients import Activation, Gradients
+from discreet.learning.neural_run import Noise, Settings, Trained, network_of, run
+from discreet.learning.per_example_gradients import Activation, Gradients, Loss
 from discreet.learning.reading import as_table
 from discreet.privacy.guarantee import Guarantee
 
@@ -44,6 +44,8 @@ class _Network:
     """What the classifier and the regression share: settings, features, going on from a checkpoint."""
 
     domain_: Domain
+    network_: Gradients
+    approximate = True  # random batches are worth nothing in zCDP
     _resuming = False
 
     def _settings(self) -> Settings:
@@ -74,7 +76,7 @@ class _Network:
             ]
         return np.concatenate(parts).astype(np.float64)
 
-    def _train(self, rows: Records, target: str, budget: Guarantee, rng: RandomSource | None, **kind: Any) -> Trained:  # noqa: ANN401 - of `run`
+    def _train(self, rows: Records, target: str, budget: Guarantee, rng: RandomSource | None) -> Trained:
         settings = self._settings()
         public = self._public()
         progress: Callable[[Epoch], None] | None = self.progress  # type: ignore[attr-defined]
@@ -86,7 +88,9 @@ class _Network:
             return score
 
         inputs, targets = self._features(rows), self._targets(rows.column(target))
-        return run(settings, inputs, targets, budget=budget, resume=self._resuming, after=after, rng=rng, **kind)
+        outputs, loss = self._kind()
+        kind = {"outputs": outputs, "loss": loss, "resume": self._resuming}
+        return run(settings, inputs, targets, budget=budget, after=after, rng=rng, **kind)
 
     def _public(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[Any]] | None:
         import numpy as np
@@ -109,6 +113,28 @@ class _Network:
         self.network_, self.run_, self.event_ = trained.network, trained.run, trained.event
         epochs = len(trained.scores)
         self.history_ = [Epoch(place + 1, epochs, score) for place, score in enumerate(trained.scores)]
+
+    def _learned(self) -> dict[str, Any]:
+        """The weights in place of the network; a module of the user's own cannot be written."""
+        if self.module is not None:  # type: ignore[attr-defined]
+            raise UnsupportedError("a network around a module of your own cannot be stored: keep its state_dict")
+        learned = super()._learned()  # type: ignore[misc]
+        return {**learned, "network_": self.network_.weights.cpu().numpy()}
+
+    def _relearn(self, learned: dict[str, Any]) -> None:
+        import torch
+
+        super()._relearn(learned)  # type: ignore[misc]
+        width, (outputs, loss) = Design(self.domain_).width, self._kind()
+        weights = torch.from_numpy(learned["network_"].copy())
+        self.network_ = network_of(self._settings(), width, outputs, loss)
+        if weights.shape != self.network_.weights.shape:
+            raise ParameterError("the stored network has another shape than these settings")
+        self.network_.weights.copy_(weights)
+
+    def _kind(self) -> tuple[int, Loss]:
+        """How many outputs there are, and the loss."""
+        raise NotImplementedError
 
     def resume(self, X: object, y: object, *, rng: RandomSource | None = None) -> Self:
         """Go on with the run that stopped at `checkpoint`, on the same rows, at no further charge."""
@@ -171,7 +197,10 @@ class NeuralNetwork(_Network, PrivateClassifier):
 
     def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
         assert target is not None
-        self._keep(self._train(rows, target, budget, rng, outputs=len(self.classes_), loss="classes"))
+        self._keep(self._train(rows, target, budget, rng))
+
+    def _kind(self) -> tuple[int, Loss]:
+        return len(self.classes_), "classes"
 
     def _targets(self, positions: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
         import numpy as np
@@ -237,7 +266,10 @@ class NeuralNetworkRegressor(_Network, PrivateRegressor):
 
     def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
         assert target is not None
-        self._keep(self._train(rows, target, budget, rng, outputs=1, loss="squares"))
+        self._keep(self._train(rows, target, budget, rng))
+
+    def _kind(self) -> tuple[int, Loss]:
+        return 1, "squares"
 
     def _range(self) -> tuple[float, float]:
         column: Column | None = self.target_

@@ -133,7 +133,7 @@ def run(
 ) -> Trained:
     """Train on private rows; `after` is called with every epoch that ended, and may say how good the network is."""
     torch = torch_or_refuse(settings.device)
-    network = _network(settings, inputs.shape[1], outputs, loss)
+    network = network_of(settings, inputs.shape[1], outputs, loss)
     bits = 53 if settings.device == "cuda" else 24
     with ExitStack() as stack:
         stack.enter_context(_threads(torch, 1 if len(network.weights) <= SMALL else torch.get_num_threads()))
@@ -222,7 +222,8 @@ def torch_or_refuse(device: str) -> Any:  # noqa: ANN401 - a module
     return torch
 
 
-def _network(settings: Settings, width: int, outputs: int, loss: Loss) -> Gradients:
+def network_of(settings: Settings, width: int, outputs: int, loss: Loss) -> Gradients:
+    """The network that training starts from."""
     block, table = settings.shape()
     if settings.module is not None:
         return ModuleNetwork(

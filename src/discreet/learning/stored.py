@@ -42,8 +42,7 @@ def to_bytes(model: PrivateEstimator) -> bytes:
     """A fitted model.  The same model is always the same bytes."""
     model.privacy()  # refuse one that is not fitted
     arrays: list[Any] = []
-    learned = {name: value for name, value in sorted(vars(model).items()) if name.endswith("_")}
-    text = {"version": VERSION, "model": type(model).__name__, "learned": _written(learned, arrays)}
+    text = {"version": VERSION, "model": type(model).__name__, "learned": _written(model._learned(), arrays)}
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr(zipfile.ZipInfo("model.json", _MOMENT), json.dumps(text))
@@ -67,10 +66,9 @@ def from_bytes(data: bytes, model: Model) -> Model:
         raise ParameterError("this is not a stored model") from None
     if not same:
         raise ParameterError(f"this is no stored {type(model).__name__} of version {VERSION}")
-    for name, value in learned.items():
-        if not name.endswith("_"):
-            raise ParameterError("this is not a stored model")
-        setattr(model, name, value)
+    if not isinstance(learned, dict) or not all(isinstance(name, str) and name.endswith("_") for name in learned):
+        raise ParameterError("this is not a stored model")
+    model._relearn(learned)
     return model
 
 
