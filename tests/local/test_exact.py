@@ -8,7 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
+from discreet.hazmat.entropy import SeededRandom
 from discreet.local import (
     HybridMean,
     LaplaceMean,
@@ -32,6 +34,8 @@ from tests.scale import counts
 EPSILONS = [0.1, 0.5, 1, 2, 4, 8]
 SIZES = [2, 3, 4, 5, 6]
 DOMAIN = counts(quick=16, full=64)
+INPUTS = counts(quick=8, full=64)
+AUDIT = 40_000  # reports from either end
 LARGEST = 5000  # reports in a table
 
 
@@ -60,7 +64,7 @@ def test_reports_that_are_codes_keep_epsilon_on_larger_domains(kind, epsilon):
     if protocol.cells > LARGEST:
         protocol = RandomizedResponse(epsilon=epsilon, size=DOMAIN)  # the test of every seed below takes over
 
-    assert _within(protocol.table(range(min(protocol.size, 12))), epsilon)
+    assert _within(protocol.table(range(min(protocol.size, INPUTS))), epsilon)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -96,17 +100,32 @@ def test_means_keep_epsilon_over_places_and_ends_and_need_it(protocol, epsilon):
     assert found.epsilon() >= epsilon * (1 - 1e-6)
 
 
+def _laplace_loss(scale: Fraction) -> Fraction:
+    """The largest ln Pr[report | one end] - ln Pr[report | other end] on the lattice, exactly."""
+    return max((abs(z - STEPS) - abs(z)) / scale for z in range(-3 * STEPS, 3 * STEPS, STEPS // 8))
+
+
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_laplace_reports_keep_epsilon_over_the_whole_interval(epsilon):
-    """ln Pr[report | x] - ln Pr[report | x'] <= |x - x'| / scale on the lattice, whose two ends are STEPS apart."""
-    assert STEPS / LaplaceMean(epsilon=epsilon).scale == exact(epsilon)
+    assert _laplace_loss(LaplaceMean(epsilon=epsilon).scale) == exact(epsilon)
 
 
 def test_half_of_the_sensitivity_is_caught():
-    """Notes that scale the noise for [-1, 1] by 1 / epsilon lose twice epsilon."""
-    twin_scale = Fraction(STEPS, 2) / exact(1)
+    """Notes that scale the noise for [-1, 1] by 1 / epsilon lose twice epsilon: in likelihoods and in an audit."""
+    honest, twin = LaplaceMean(epsilon=1), LaplaceMean(epsilon=2)  # the twin's scale is half the width over 1
 
-    assert STEPS / twin_scale == 2
+    assert _laplace_loss(twin.scale) == 2
+    assert twin.scale * 2 == honest.scale
+    assert _audited(twin) > 1 >= _audited(honest)
+
+
+def _audited(protocol) -> float:
+    """A lower bound on epsilon, wrong with probability 2e-6 at most: how often reports reach the upper end."""
+    hits = [
+        int((protocol.client().report(np.full(AUDIT, end), rng=SeededRandom(1)) >= STEPS).sum()) for end in (1.0, -1.0)
+    ]
+    high, low = (binomtest(found, AUDIT).proportion_ci(1 - 2e-6) for found in hits)
+    return math.log(high.low / low.high)
 
 
 def test_a_probability_rounded_to_the_nearest_float_is_caught():
@@ -168,7 +187,7 @@ def test_the_coin_is_the_largest_on_its_grid():
             assert above * outside > exp_up(epsilon) * (1 - above) * inside
 
 
-def test_coins_toss_exactly_their_words(monkeypatch):
+def test_coins_toss_exactly_their_words():
     """Word for word: below 2^64 p is a head, and nothing else is."""
     p = favoured(Fraction(1), inside=1, outside=1)
     level = int(p * ONE)

@@ -55,6 +55,11 @@ class DuchiVector(VectorProtocol):
         return DEPTH
 
     @property
+    def most(self) -> int:
+        """A direction has norm one."""
+        return 1 << DEPTH
+
+    @property
     def length(self) -> float:
         """B."""
         return float(exact(self.radius)) / (float(2 * self.truth - 1) * half_sphere(self.dimension))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Table = npt.NDArray[np.int16]
     Counts = npt.NDArray[np.int64]
 
-LARGEST = 4096  # elements
+LARGEST = 2048  # elements
 LARGEST_POWER = 64  # of a field that is not prime
 WORK = 1 << 30  # additions that decoding may take
 CELLS = 1 << 24  # counts that a server may keep

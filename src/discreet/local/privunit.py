@@ -75,6 +75,11 @@ class PrivUnit(VectorProtocol):
         return DEPTH
 
     @property
+    def most(self) -> int:
+        """A point of the sphere has norm one."""
+        return 1 << DEPTH
+
+    @property
     def length(self) -> float:
         """radius / m."""
         return float(exact(self.radius)) / self.cap.mean
@@ -128,6 +133,13 @@ class PrivUnitG(VectorProtocol):
         return DEPTH
 
     @property
+    def most(self) -> int:
+        """Longer normal points are scaled down to this norm, which fewer than one in e^100 are."""
+        root = math.sqrt(self.dimension)
+        height = (math.sqrt(2 * min(float(exact(self.epsilon)), 700.0) + 4) + 16) / root  # of the cap, and beyond
+        return math.ceil((1 << DEPTH) * (height + 1 + 16 / root))
+
+    @property
     def length(self) -> float:
         """The root of the mean squared norm."""
         squares = self.cap.square + (self.dimension - 1) / self.dimension
@@ -150,6 +162,7 @@ class PrivUnitG(VectorProtocol):
 
     def draw(self, values: Array, random: RandomSource) -> Array:
         """The height by its inverse distribution, the rest normal across it."""
+        import numpy as np
         from scipy.special import ndtri
 
         n, root = len(values), math.sqrt(self.dimension)
@@ -157,7 +170,9 @@ class PrivUnitG(VectorProtocol):
         height = -ndtri(_tails(inside, self.cap.q, random)) / root
         along = directions(values, random)
         across = _across(along, normals((n, self.dimension), random)) / root
-        return _on_lattice(along * height[:, None] + across).clip(-(1 << 30), 1 << 30)
+        rows = along * height[:, None] + across
+        longest = self.most / 2**DEPTH
+        return _on_lattice(rows * np.minimum(1, longest / np.linalg.norm(rows, axis=1))[:, None])
 
 
 def _tails(inside: npt.NDArray[np.bool_], q: float, random: RandomSource) -> Floats:

@@ -61,8 +61,8 @@ class SubsetSelection(FrequencyOracle):
 
     @property
     def form(self) -> Masks:
-        """A set of values."""
-        return Masks(self.size)
+        """A set of w values."""
+        return Masks(self.size, self.chosen)
 
     @property
     def cells(self) -> int:

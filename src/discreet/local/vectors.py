@@ -59,9 +59,14 @@ class VectorProtocol(LocalProtocol):
         """The bits after the point of a coordinate."""
 
     @property
+    @abstractmethod
+    def most(self) -> int:
+        """The largest norm of a report, in units of the lattice, rounding left out."""
+
+    @property
     def form(self) -> Numbers:
-        """A row of integers."""
-        return Numbers(columns=self.dimension, width=32, most=1 << 30)
+        """A row of integers, with a norm that clients do not exceed."""
+        return Numbers(columns=self.dimension, width=32, most=self.most)
 
     @property
     def cells(self) -> int:

@@ -122,9 +122,10 @@ class Codes:
 
 @dataclass(frozen=True, slots=True)
 class Masks:
-    """Sets of values, a row of 64-bit words each; value v is bit v % 64 of word v // 64."""
+    """Sets of values, a row of 64-bit words each; value v is bit v % 64 of word v // 64; `chosen` if fixed."""
 
     size: int
+    chosen: int | None = None
 
     @property
     def bits(self) -> int:
@@ -145,6 +146,8 @@ class Masks:
             raise DomainError("reports of this protocol are rows of 64-bit words, one bit for each value")
         if self.size % 64 and (array[:, -1] >> np.uint64(self.size % 64)).any():
             raise DomainError("a report lies outside what this protocol sends")
+        if self.chosen is not None and (np.bitwise_count(array).sum(axis=1) != self.chosen).any():
+            raise DomainError("a report is not a set of as many values as this protocol sends")
         return np.ascontiguousarray(array)
 
     def pack(self, reports: Array) -> bytes:
@@ -167,7 +170,7 @@ class Masks:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Signed integers on a public lattice: one for each report, or a row of `columns`."""
+    """Signed integers on a public lattice: one for each report, or a row of `columns` with a bounded norm."""
 
     columns: int = 0
     width: int = 64
@@ -188,6 +191,8 @@ class Numbers:
             raise DomainError("reports of this protocol are signed integers, in rows if it is about vectors")
         if array.size and not (array.min() >= -self.most and array.max() <= self.most):
             raise DomainError("a report lies outside what this protocol sends")
+        if self.columns and (np.linalg.norm(array.astype(np.float64), axis=1) > self.most + self.columns).any():
+            raise DomainError("a report is longer than what this protocol sends")
         return array
 
     def pack(self, reports: Array) -> bytes:
