@@ -24,12 +24,13 @@ print(
 )
 
 # --8<-- [start:terms]
-for cell, value in enumerate(model.terms_[0][:, 0]):  # what age adds to the score
-    print(f"  age {18 + 3 * cell:3}  {'#' * int(8 * (value + 3))}")
+for first, added in model.term("age").items():  # what an age adds to the score, from the first of each cell
+    print(f"  age {first:3}  {'#' * int(8 * (added[0] + 3))}")
 # --8<-- [end:terms]
 
 # --8<-- [start:forest]
 for kind in (RandomForestClassifier, DecisionTreeClassifier):
     grown = kind(budget=dc.PureDP(1.0), domain=domain).fit(X, back)
     print(f"{kind.__name__}: {grown.score(X, back):.1%} with {grown.plan_}")
+print(DecisionTreeClassifier(budget=dc.PureDP(1.0), domain=domain, depth=2).fit(X, back).text())
 # --8<-- [end:forest]

@@ -11,7 +11,7 @@ from sklearn.metrics import log_loss
 
 from discreet.data.columns import Boolean, Categorical, Integer, Real
 from discreet.data.domain import Domain
-from discreet.errors import ParameterError, UnsupportedError
+from discreet.errors import DomainError, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import boosted_trees_rounds, tree_kernels
 from discreet.learning.boosted_trees import GradientBoostedTrees, GradientBoostedTreesRegressor
@@ -104,6 +104,29 @@ def test_residuals_keep_their_bounds_at_any_score(name):
 
     assert max(one for one, _ in seen) == loss.absolute  # reached, never exceeded
     assert max(two for _, two in seen) == loss.square
+
+
+@pytest.mark.parametrize("name", ["two_classes", "many_classes", "squares"])
+def test_the_residual_of_a_row_depends_on_no_other_row_and_on_no_place(name):
+    """A cell and a leaf for each of 253 rows: together, backwards and alone the integers are the same, bit by bit."""
+    n, classes = 253, 5 if name == "many_classes" else 1
+    rng = np.random.default_rng(3)
+    scores, steps = rng.normal(0, 3, (n, classes)), rng.normal(0, 1, (n, classes))
+    labels = rng.integers(0, 5, n) if classes > 1 else rng.integers(0, 2, n)
+
+    def residuals(order):
+        taken, sums = scores[order].copy(), np.zeros((n, classes), dtype=np.int64)
+        line = np.array(order, dtype=np.uint8)
+        getattr(tree_kernels, name)(taken, line, steps, labels[order], line, np.arange(n), SCALE, sums)
+        return sums[order], taken
+
+    together, after = residuals(np.arange(n))
+    backwards, _ = residuals(np.arange(n)[::-1])
+    alone = [residuals(np.array([row])) for row in range(n)]
+
+    assert np.array_equal(together, backwards[::-1])
+    assert np.array_equal(together, np.concatenate([sums for sums, _ in alone]))
+    assert np.array_equal(after, np.concatenate([taken for _, taken in alone]))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -219,6 +242,21 @@ def test_settings_follow_from_noisy_counts_only(monkeypatch):
 
     assert found[0] == found[1]
     assert found[0][0] != 250
+
+
+def test_terms_say_what_values_add():
+    """Predictions are the start and the terms of a row's values."""
+    model, X, y = problem("a number", ZCDP(1.0), n=500)
+    model.fit(X, y, rng=SeededRandom(1))
+    added = [model.term(name) for name in DOMAIN]
+
+    assert list(added[3]) == [False, True]
+    assert list(added[2])[-1] is None
+    assert model.predict([[0, 1, np.nan, 1]])[0] == pytest.approx(
+        float(added[0][0][0] + added[1][1][0] + added[2][None][0] + added[3][True][0])
+    )
+    with pytest.raises(DomainError, match="did you mean"):
+        model.term("aa")
 
 
 @pytest.mark.parametrize("kind", KINDS)

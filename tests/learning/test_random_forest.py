@@ -232,6 +232,14 @@ def test_values_outside_are_clamped_and_what_cannot_be_read_is_dropped(model):
     assert np.array_equal(chances(label), chances((X, y)))
 
 
+def test_a_tree_can_be_read():
+    lines = made(DecisionTreeClassifier, ZCDP(1e6), depth=2).fit(*people(500), rng=SeededRandom(1)).text().splitlines()
+
+    assert len(lines) == 2 + 4
+    assert sum(line.startswith("  ") for line in lines) == 4
+    assert all("%" in line for line in lines if line.startswith("  "))
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_they_are_estimators_of_scikit_learn(model):
     found = made(model, PureDP(1), depth=3)

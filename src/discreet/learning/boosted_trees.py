@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from discreet.data.domain import Domain
+from discreet.data.columns import Value
+from discreet.data.domain import Domain, missing
 from discreet.data.records import Records
-from discreet.errors import require
+from discreet.errors import DomainError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.boosted_trees_rounds import SCALE, SQUARES, Boosted, Settings, boost, classes_loss
 from discreet.learning.estimator import PrivateClassifier, PrivateRegressor
@@ -33,7 +34,7 @@ CELLS = 32  # of a column with an order
 
 
 class GradientBoostedTrees(PrivateClassifier):
-    """A classifier whose score is a sum of one function a column; `terms_[column]` holds the function's values.
+    """A classifier whose score is a sum of one function a column; `term(column)` says what its values add.
 
     `sweeps` says how often every column gets a tree, `leaves` how many leaves it has; without them the noisy counts do.
 
@@ -92,6 +93,11 @@ class GradientBoostedTrees(PrivateClassifier):
 
         scores = _added(self.cells_, self.start_, self.terms_, rows)
         return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
+
+    def term(self, column: str) -> dict[Value, Floats]:
+        """What a value of a column adds to the scores, by the first value of each cell; None is NULL."""
+        self.privacy()
+        return _term(self.cells_, self.terms_, column)
 
     def predict_proba(self, X: object) -> Floats:
         """The probability of every class, for every row, as the model has it."""
@@ -158,6 +164,13 @@ class GradientBoostedTreesRegressor(PrivateRegressor):
         )
         _keep(self, cells, made)
 
+    def term(self, column: str) -> dict[Value, Floats]:
+        """What a value of a column adds to the prediction, by the first value of each cell; None is NULL."""
+        self.privacy()
+        assert self.target_ is not None
+        low, high = (float(self.target_.step * code) for code in self.target_.codes)
+        return {value: moved * (high - low) / 2 for value, moved in _term(self.cells_, self.terms_, column).items()}
+
     def _values(self, rows: Records) -> Floats:
         import numpy as np
 
@@ -177,6 +190,12 @@ def _settings(sweeps: int | None, leaves: int | None) -> Settings:
 def _keep(model: GradientBoostedTrees | GradientBoostedTreesRegressor, cells: Cells, made: Boosted) -> None:
     model.cells_, model.start_, model.terms_ = cells, made.start, made.terms
     model.sweeps_, model.leaves_, model.event_ = made.sweeps, made.leaves, made.event
+
+
+def _term(cells: Cells, terms: tuple[Floats, ...], column: str) -> dict[Value, Floats]:
+    if column not in cells.domain:
+        raise DomainError(missing(column, list(cells.domain), what="column"))
+    return dict(zip(cells.starts(column), terms[list(cells.domain).index(column)], strict=True))
 
 
 def _added(cells: Cells, start: Floats, terms: tuple[Floats, ...], rows: Records) -> Floats:

@@ -34,6 +34,10 @@ class DecisionTreeClassifier(PrivateClassifier):
     >>> model = DecisionTreeClassifier(budget=PureDP(1), domain=domain).fit(X, y)
     >>> model.predict([[1, 8], [8, 2]]).tolist(), model.privacy()
     ([0, 1], PureDP(epsilon=1.0))
+    >>> small = DecisionTreeClassifier(budget=PureDP(100), domain=domain.project(["a"]), depth=1, candidates=9)
+    >>> print(small.fit(X[:, :1], np.where(X[:, 0] > 5, 1, 0)).text())  # doctest: +ELLIPSIS
+    a left of ...: 0 (100%)
+    a from ...: 1 (100%)
     """
 
     def __init__(
@@ -60,6 +64,35 @@ class DecisionTreeClassifier(PrivateClassifier):
 
     def _scores(self, rows: Records) -> npt.NDArray[np.float64]:
         return self.tree_.chances[self.tree_.leaves(self.cells_.of(rows))]
+
+    def text(self) -> str:
+        """The tree as lines of text: the splits of a column with an order by the value they cut at."""
+        self.privacy()
+        return "\n".join(self._lines(0, 0))
+
+    def _lines(self, level: int, node: int) -> list[str]:
+        """The lines of a node: one for each side, followed by that side's own."""
+        split, names = self.tree_.splits[level], list(self.domain_)
+        place = int(split.column[node])
+        name, starts = names[place], self.cells_.starts(names[place])
+        right = split.right[node, : len(starts)].astype(bool)
+        if self.cells_.ordered[place]:
+            cut = starts[int(right.argmax())]
+            sides = [f"{name} left of {cut}", f"{name} from {cut}"]
+        else:
+            sides = [
+                f"{name} in {[start for start, there in zip(starts, right, strict=True) if there == side]}"
+                for side in (False, True)
+            ]
+        made = []
+        for side, said in enumerate(sides):
+            below = 2 * node + side
+            if level + 1 < len(self.tree_.splits):
+                made += [f"{said}", *(f"  {line}" for line in self._lines(level + 1, below))]
+            else:
+                chances = self.tree_.chances[below]
+                made.append(f"{said}: {self.classes_[chances.argmax()]} ({chances.max():.0%})")
+        return made
 
     def predict_proba(self, X: object) -> npt.NDArray[np.float64]:
         """The probability of every class, for every row."""

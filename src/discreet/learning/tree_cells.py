@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.data.columns import Boolean, Categorical, Column
+from discreet.data.columns import Boolean, Categorical, Column, Value
 from discreet.data.domain import Domain
 from discreet.data.records import Records
 from discreet.errors import require
@@ -50,6 +50,18 @@ class Cells:
     def ordered(self) -> tuple[bool, ...]:
         """Whether the cells of a column lie in an order."""
         return tuple(not isinstance(column, Boolean | Categorical) for column in self.domain.values())
+
+    def starts(self, name: str) -> list[Value]:
+        """The first value of every cell of a column; None for NULL.
+
+        >>> from discreet.data.columns import Integer
+        >>> Cells(Domain({"age": Integer(0, 99, nullable=True)}), most=4).starts("age")
+        [0, 25, 50, 75, None]
+        """
+        column = self.domain[name]
+        low, width = column.codes[0], _width(column, self.most)
+        made = [column.decode(low + cell * width) for cell in range(_cells(column, self.most))]
+        return [*made, None] if column.nullable else made
 
     def of(self, rows: Records) -> npt.NDArray[np.uint8]:
         """The cells of all rows, one line a column."""
