@@ -20,8 +20,9 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import LinearRegression, Ridge, sufficient_statistics
 from discreet.learning.clipped_moments import SCALE, sensitivities, weighted, within
 from discreet.learning.design import Design
+from discreet.learning.linear_losses import RESIDUAL, STEPS, Squared
 from discreet.learning.sufficient_statistics import ends, solve
-from discreet.privacy.event import ExponentialEvent
+from discreet.privacy.event import ComposedEvent, ExponentialEvent, RepeatedEvent
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import AddRemove
 
@@ -50,23 +51,70 @@ def test_every_budget_is_kept_and_buys_a_line(model, budget):
     assert found.score(X, y) > (0.3 if isinstance(budget, PureDP) else 0.85)
 
 
+def parts(event):
+    """What ran, one by one."""
+    match event:
+        case ComposedEvent():
+            return [part for inner in event.events for part in parts(inner)]
+        case RepeatedEvent():
+            return parts(event.event) * event.count
+    return [event]
+
+
+@pytest.mark.parametrize("n", [60, 30_000])  # a descent, and moments
 @pytest.mark.parametrize(("budget", "allowed"), [(PureDP(1), 1), (ZCDP(0.05), 0.05)], ids=repr)
-def test_what_ran_costs_the_budget_and_no_more(budget, allowed):
+def test_what_ran_costs_the_budget_and_no_more(budget, allowed, n):
+    event = fitted(Ridge, budget, n=n).event()
+
     def spent(quieter):
-        parts = fitted(Ridge, budget, n=200).event().events
         if isinstance(budget, PureDP):
             return sum(
                 part.epsilon if isinstance(part, ExponentialEvent) else part.sensitivity / part.scale * quieter
-                for part in parts
+                for part in parts(event)
             )
-        return sum(
-            (part.epsilon / 2 if isinstance(part, ExponentialEvent) else part.sensitivity / part.sigma * quieter) ** 2
-            / 2
-            for part in parts
+        halves = (
+            part.epsilon / 2 if isinstance(part, ExponentialEvent) else part.sensitivity / part.sigma * quieter
+            for part in parts(event)
         )
+        return sum(half**2 / 2 for half in halves)
 
+    assert (len(parts(event)) > 4) == (n == 60)
     assert 0.999 * allowed < float(spent(1)) <= allowed * (1 + 1e-11)
     assert float(spent(Fraction(10, 9))) > 1.05 * allowed  # the twin with 0.9 of the noise
+
+
+def test_a_descent_sees_rows_and_targets_by_their_own_row_alone():
+    """Squared errors are cut at half of the declared range, and are targets less scores before that."""
+    places = np.array([[0], [STEPS], [-(2**40)], [2**40]])
+    found = Squared().residuals(places, np.array([STEPS // 4, STEPS // 4, 0, 0]))
+
+    assert found[:, 0].tolist() == [RESIDUAL // 4, -3 * RESIDUAL // 4, RESIDUAL, -RESIDUAL]
+    assert Squared().square(1) == 1
+
+
+def test_few_rows_are_fitted_by_descent_and_many_by_moments(monkeypatch):
+    """The rule sees the noisy count, the budget and the width: public numbers."""
+    ran = []
+    for name in ("_by_moments", "_by_descent"):
+        real = getattr(sufficient_statistics, name)
+        monkeypatch.setattr(sufficient_statistics, name, lambda *a, name=name, real=real: ran.append(name) or real(*a))
+    fitted(Ridge, ZCDP(0.05), n=60)
+    fitted(Ridge, ZCDP(0.05), n=30_000)
+
+    assert ran == ["_by_descent", "_by_moments"]
+
+
+def test_a_descent_finds_the_line_too():
+    """At a budget where both would do: forced to descend, it is as good up to a few hundredths."""
+    X, y = lines(3000)
+    model = LinearRegression(budget=ZCDP(1), domain=DOMAIN, bounds=(-20, 60))
+    by_moments = model.fit(X, y, rng=SeededRandom(1)).score(X, y)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sufficient_statistics, "clearness", lambda rows, noise: 0.5)
+        by_descent = model.fit(X, y, rng=SeededRandom(1)).score(X, y)
+
+    assert by_moments > 0.95
+    assert by_descent > by_moments - 0.05
 
 
 def test_a_row_moves_the_moments_by_at_most_what_is_claimed():

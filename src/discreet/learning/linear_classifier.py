@@ -16,12 +16,11 @@ from discreet.data.domain import Domain
 from discreet.data.records import Records
 from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource
-from discreet.learning.clipped_moments import SCALE
 from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateClassifier
-from discreet.learning.linear_losses import RESIDUAL, Margin, Softmax
-from discreet.learning.linear_rows import FINE, LEFT, Ball, ball, design_for, noisy_count, spread
-from discreet.learning.noisy_gradient import Descent
+from discreet.learning.linear_losses import Margin, Softmax
+from discreet.learning.linear_plan import MOST, plan
+from discreet.learning.linear_rows import FINE, LEFT, WIDEST, ball, design_for, noisy_count, spread
 from discreet.privacy.event import ComposedEvent
 from discreet.privacy.guarantee import Guarantee
 from discreet.release.allowance import Allowance
@@ -31,11 +30,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float64]
-
-FEWEST, STEPS, MOST = 10, 30, 2000  # steps: least, where rows just stand out of the noise, and most
-WORK = 6e8  # products in all steps, beyond those
-CLEAR = 80.0  # rows for each unit of noise, by entry, from which more steps and longer gradients pay
-CUT, SHORTEST = 0.4, 0.25  # of the longest gradient and of the longest step, below that
 
 
 class LinearClassifier(PrivateClassifier):
@@ -68,6 +62,8 @@ class LinearClassifier(PrivateClassifier):
         number = isinstance(self.ridge, int | float) and not isinstance(self.ridge, bool)
         require(number and 0 <= self.ridge < math.inf, "0 <= ridge < infinity", ridge=self.ridge)
         columns = len(self.classes_) if len(self.classes_) > 2 else 1
+        width = Design(self.domain_, self.bins or 0).width
+        require(width <= WIDEST, f"at most {WIDEST} entries of a row's vector", entries=width)
         widest = Design(self.domain_, FINE if self.bins is None else self.bins).width + 1
         allowance = Allowance(budget, entries=2 + widest * (1 + MOST * columns))
         count = noisy_count(rows, allowance=allowance, rng=rng)
@@ -103,20 +99,3 @@ class LinearClassifier(PrivateClassifier):
 
         scores = self._margins(rows)
         return np.column_stack([-scores, scores]) if scores.shape[1] == 1 else scores
-
-
-def plan(found: Ball, columns: int, loss: Margin | Softmax, noise: float, *, ridge: float) -> Descent:
-    """Steps and lengths by public numbers: how clearly the rows stand out of the noise decides."""
-    width = found.design.width + 1
-    clear = found.rows / (noise * CLEAR)
-    work = WORK / (found.rows * width * columns)
-    steps = min(max(STEPS * clear ** (1 / 3), FEWEST), MOST)
-    longest = math.sqrt(SCALE**2 + found.constant**2) * RESIDUAL
-    return Descent(
-        loss=loss,
-        steps=round(min(steps, max(work, STEPS))),
-        length=min(max(math.sqrt(clear), SHORTEST), 1.0) / loss.curvature,
-        bound=math.ceil(longest * min(math.sqrt(loss.square(columns)), CUT * max(clear, 1.0) ** 0.25)),
-        unit=found.unit,
-        shrink=ridge,
-    )

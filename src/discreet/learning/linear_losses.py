@@ -7,6 +7,7 @@ result depends on how many rows there are or in which order they come.  Proof: d
 
     Margin    l((2 [y = k] - 1) s_k), for each class k against the rest, or for the second of two
     Softmax   -ln of the probability e^(s_y) / sum_k e^(s_k)
+    Squared   (y - s)^2 / 2, straight beyond an error of 1
 """
 
 from __future__ import annotations
@@ -81,3 +82,28 @@ class Softmax:
         made = -(odds * RESIDUAL // odds.sum(axis=1, keepdims=True))
         made[np.arange(len(made)), classes] += RESIDUAL
         return made
+
+
+@dataclass(frozen=True, slots=True)
+class Squared:
+    """Half the squared error, straight beyond an error of 1 (Huber 1964); targets are in places, as scores are.
+
+    >>> import numpy as np
+    >>> Squared().residuals(np.array([[0], [0]]), np.array([STEPS // 2, -9 * STEPS])).tolist()
+    [[512], [-1024]]
+    """
+
+    curvature: float = 1.0
+
+    def square(self, columns: int) -> int:
+        """One score, and an error that is cut at 1."""
+        return columns
+
+    def residuals(self, places: Whole, classes: Whole) -> Whole:
+        """Target less score, for the only score."""
+        import numpy as np
+
+        return np.clip((classes[:, None] - places) * RESIDUAL // STEPS, -RESIDUAL, RESIDUAL)
+
+
+Loss = Margin | Softmax | Squared

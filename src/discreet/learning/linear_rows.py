@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from discreet.data.domain import Domain
 from discreet.data.records import Records
-from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.clipped_moments import SCALE, within
 from discreet.learning.design import Design
@@ -116,7 +115,6 @@ def ball(
     """
     import numpy as np
 
-    require(design.width <= WIDEST, f"at most {WIDEST} entries of a row's vector", entries=design.width)
     sums, sd, event = noisy_sums(rows, design, allowance=allowance, rng=rng)
     centre = np.clip(shrunk(sums / count.least, sd / count.least), -1.0, 1.0)
     moved = design.floats(rows) - centre
@@ -168,5 +166,9 @@ def design_for(domain: Domain, bins: int | None, count: Count, *, allowance: All
     if bins is not None:
         return Design(domain, bins)
     fine = Design(domain, FINE)
-    enough = count.rows >= EACH * fine.width and count.rows >= SEEN * spread(allowance, fine.width * columns)
+    enough = (
+        fine.width <= WIDEST
+        and count.rows >= EACH * fine.width
+        and count.rows >= SEEN * spread(allowance, fine.width * columns)
+    )
     return fine if enough else Design(domain)

@@ -1,4 +1,4 @@
-"""Full-batch gradient descent for linear classifiers, with sums that are exact integers and noise on each.
+"""Full-batch gradient descent for linear models, with sums that are exact integers and noise on each.
 
 Theorem.  Let u be a row's integers, and let its residuals r, one integer a column of weights, be a function of that row
 and of earlier releases, cut so that |u|^2 |r|^2 <= C^2.  The sum over rows of u r^T moves by at most C in l2, and by at
@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.hazmat.entropy import RandomSource
-from discreet.learning.linear_losses import RESIDUAL, STEPS, Margin, Softmax
+from discreet.learning.linear_losses import RESIDUAL, STEPS, Loss
 from discreet.privacy.event import Event, RepeatedEvent
 from discreet.release.allowance import Allowance
 from discreet.release.noise import variance
@@ -65,7 +65,7 @@ class Descent:
     `unit` is what 1 among a row's integers is worth, `bound` the cut in those of rows and residuals together.
     """
 
-    loss: Margin | Softmax
+    loss: Loss
     steps: int
     length: float
     bound: int
@@ -75,7 +75,7 @@ class Descent:
     def __call__(
         self,
         rows: Whole,  # (rows, width)
-        classes: Whole,  # (rows,), places among the classes
+        classes: Whole,  # (rows,), places among the classes, or targets
         columns: int,
         count: float,
         *,

@@ -1,9 +1,10 @@
-"""Least squares by moments that are measured once.
+"""Least squares by moments that are measured once, or by a few noisy gradients where there are few rows.
 
 Theorem.  Write each row and its target as one vector.  `fit` releases a count, a mean, a radius (`linear_rows`), and
-then all products of pairs of entries, moved by that mean and clipped to that radius, with symmetric noise on every one
-of them, the squares included (`clipped_moments`).  The shares add up to the budget; coefficients are made of what was
-released.  Proof: docs/theory/linear_models.md.
+then, with what is left of the budget, either all products of pairs of entries, moved by that mean and clipped to that
+radius, with symmetric noise on every one of them, the squares included (`clipped_moments`), or the steps of a descent
+(`noisy_gradient`).  Which of the two follows from the noisy count, the budget and the declaration.
+Proof: docs/theory/linear_models.md.
 
 A row outside the radius is drawn toward the mean with its target, along the line between them, so that rows on a line
 stay on it.  The noisy matrix may have no inverse: its eigenvalues are raised by the size of the noise, which is public
@@ -20,11 +21,13 @@ from discreet.data.columns import Boolean, Column, Integer, Real
 from discreet.data.records import Records
 from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
-from discreet.learning.clipped_moments import noisy_moments
+from discreet.learning.clipped_moments import noisy_moments, within
 from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateRegressor
-from discreet.learning.linear_rows import LEFT, ball, noisy_count, shrunk, spread
-from discreet.privacy.event import ComposedEvent
+from discreet.learning.linear_losses import STEPS, Squared
+from discreet.learning.linear_plan import MOST, clearness, plan
+from discreet.learning.linear_rows import LEFT, Ball, ball, noisy_count, shrunk, spread
+from discreet.privacy.event import ComposedEvent, Event
 from discreet.privacy.guarantee import Guarantee
 from discreet.release.allowance import Allowance
 
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 DOUBT = 3.0  # times the noise of an eigenvalue, added to each
+DRAW = 1.0  # times the length of the noise, as ridge of a descent
 WIDEST = 2000  # entries of a vector
 
 
@@ -50,7 +54,6 @@ class LeastSquares(PrivateRegressor):
         raise NotImplementedError
 
     def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
-        import numpy as np
 
         assert target is not None
         ridge = self._ridge()
@@ -61,35 +64,56 @@ class LeastSquares(PrivateRegressor):
         joint = Design(rows.domain.project([*columns, target]))
         width = joint.width
         require(width <= WIDEST, f"at most {WIDEST} entries of a row's vector", entries=width)
-        allowance = Allowance(budget, entries=2 + width + (width + 1) * (width + 2) // 2)
+        allowance = Allowance(budget, entries=2 + width + max((width + 1) * (width + 2) // 2, MOST * width))
         count = noisy_count(rows, allowance=allowance, rng=rng)
         found = ball(rows, joint, count, noise=spread(allowance, width), allowance=allowance, rng=rng)
-        moments = noisy_moments(
-            found.moved(rows),
-            np.zeros(len(rows), dtype=np.int64),
-            1,
-            radius=found.radius,
-            allowance=allowance,
-            share=LEFT * allowance.total,
-            rng=rng,
-        )
-        n = max(float(moments.counts[0]), count.least / 2, 1.0)
-        sums = moments.means[0] * max(float(moments.counts[0]), moments.count_sd, 1.0)
-        offset = shrunk(sums / n, moments.sum_sd / n)
-        second = moments.seconds[0] / n - np.outer(offset, offset)
-        slopes = solve(second[:-1, :-1], second[:-1, -1], moments.sd / n, ridge / n)
-        middle = found.centre + offset
+        noise = spread(allowance, width)
+        fit = _by_moments if clearness(count.rows, noise) >= 1 else _by_descent
+        slopes, middle, event = fit(rows, found, allowance, noise, ridge, rng)
         half = (high - low) / 2
         self.range_ = low, high
         self.design_ = Design(self.domain_)
         self.coef_ = slopes * half
         self.intercept_ = (low + high) / 2 + half * float(middle[-1] - middle[:-1] @ slopes)
-        self.event_ = ComposedEvent(events=(*found.events, *moments.events))
+        self.event_ = ComposedEvent(events=(*found.events, event))
 
     def _values(self, rows: Records) -> Floats:
         import numpy as np
 
         return np.clip(self.design_.floats(rows) @ self.coef_ + self.intercept_, *self.range_)
+
+
+def _by_moments(
+    rows: Records, found: Ball, allowance: Allowance, noise: float, ridge: float, rng: RandomSource | None
+) -> tuple[Floats, Floats, Event]:
+    """Coefficients, a point on the plane, and what ran: all products of entries, once."""
+    import numpy as np
+
+    one = np.zeros(len(rows), dtype=np.int64)
+    moments = noisy_moments(
+        found.moved(rows), one, 1, radius=found.radius, allowance=allowance, share=LEFT * allowance.total, rng=rng
+    )
+    n = max(float(moments.counts[0]), found.rows / 2)
+    sums = moments.means[0] * max(float(moments.counts[0]), moments.count_sd, 1.0)
+    offset = shrunk(sums / n, moments.sum_sd / n)
+    second = moments.seconds[0] / n - np.outer(offset, offset)
+    slopes = solve(second[:-1, :-1], second[:-1, -1], moments.sd / n, ridge / n)
+    return slopes, found.centre + offset, ComposedEvent(events=moments.events)
+
+
+def _by_descent(
+    rows: Records, found: Ball, allowance: Allowance, noise: float, ridge: float, rng: RandomSource | None
+) -> tuple[Floats, Floats, Event]:
+    """The same from a few noisy gradients, where the rows do not stand out of the noise on all products."""
+    import numpy as np
+
+    moved, descent = found.moved(rows), plan(found, 1, Squared(), noise, ridge=ridge + DRAW * noise)
+    made = np.column_stack([np.full(len(rows), found.constant), within(moved[:, :-1], found.radius)])
+    targets = np.rint(moved[:, -1] * STEPS).astype(np.int64)
+    weights, event = descent(made, targets, 1, found.rows, allowance=allowance, amount=LEFT * allowance.total, rng=rng)
+    middle = found.centre.copy()
+    middle[-1] += weights[0, 0] * found.constant * found.unit
+    return weights[1:, 0], middle, event
 
 
 def solve(products: Floats, targets: Floats, sd: float, ridge: float) -> Floats:
