@@ -42,7 +42,13 @@ BATCH = 1 << 27  # bits of reports that `run` holds at a time
 
 
 class LocalProtocol(ABC):
-    """The public parameters of a client and a server; each module of this folder defines one or two."""
+    """The public parameters of a client and a server; each module of this folder defines one or two.
+
+    >>> from discreet.local import RandomizedResponse
+    >>> protocol = RandomizedResponse(epsilon=1, size=4)
+    >>> protocol.privacy(), protocol.bits, protocol.table().epsilon()
+    (PureDP(epsilon=1.0), 2, 1.0)
+    """
 
     __slots__ = ()
     epsilon: Number
@@ -138,7 +144,13 @@ def _canonical(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The half that runs on the users' devices: values in, private reports out."""
+    """The half that runs on the users' devices: values in, private reports out.
+
+    >>> from discreet.local import OneBitMean
+    >>> reports = Client(OneBitMean(epsilon=1)).report([0.5, -0.5, 1.0])
+    >>> reports.shape, set(reports.tolist()) <= {0, 1}
+    ((3,), True)
+    """
 
     protocol: LocalProtocol
 
