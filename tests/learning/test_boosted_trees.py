@@ -16,6 +16,7 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import boosted_trees_rounds, tree_kernels
 from discreet.learning.boosted_trees import GradientBoostedTrees, GradientBoostedTreesRegressor
 from discreet.learning.boosted_trees_rounds import SCALE, SQUARES, classes_loss, shrunk
+from discreet.learning.stored import from_bytes, to_bytes
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
@@ -257,6 +258,16 @@ def test_terms_say_what_values_add():
     )
     with pytest.raises(DomainError, match="did you mean"):
         model.term("aa")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stored_model_is_the_same_model(kind):
+    model, X, y = problem(kind, ZCDP(0.1))
+    model.fit(X, y)
+    again = from_bytes(to_bytes(model), clone(model))
+
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert again.event() == model.event()
 
 
 @pytest.mark.parametrize("kind", KINDS)

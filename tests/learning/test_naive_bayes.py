@@ -8,13 +8,15 @@ import pytest
 from sklearn.base import clone
 from sklearn.naive_bayes import CategoricalNB
 
-from discreet.data.columns import Boolean, Categorical, Integer, Real
+from discreet.curator import Curator
+from discreet.data.columns import Boolean, Categorical, Identifier, Integer, Real
 from discreet.data.domain import Domain
 from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.data.table import Table
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning.naive_bayes import NaiveBayes, merged
+from discreet.learning.stored import from_bytes, to_bytes
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.release.allowance import Allowance
@@ -155,6 +157,31 @@ def test_tables_of_an_engine_are_as_good_as_rows():
 
         assert all(np.array_equal(*pair) for pair in zip(here.tables_, there.tables_, strict=True))
         assert np.array_equal(here.predict(frame), there.predict(frame))
+
+
+def test_a_curator_fits_it_from_tables_with_noise_for_all_rows_of_a_unit(tmp_path):
+    """Two rows a unit: rho / 4 for a row, so that the noise on a count is twice as wide."""
+    frame, labels = people(400)
+    domain = Domain({"person": Identifier(), **DOMAIN, "label": Categorical(CLASSES)})
+    sigma = []
+    for rows in (1, 2):
+        held = frame.assign(person=np.arange(400) // rows, label=labels)
+        table = Table(held, domain=domain, unit="person", rows_per_unit=rows)
+        curator = Curator({"people": table}, budget=ZCDP(1), ledger=tmp_path / f"{rows}.db")
+        model = curator.fit(NaiveBayes(), table="people", target="label", budget=ZCDP(1))
+        sigma.append(float(model.event().events[1].sigma))
+
+        assert model.score(*people(1000, seed=2)) > 0.8
+        assert curator.budget.balance.spent.rho == 1
+    assert sigma[1] == pytest.approx(2 * sigma[0])
+
+
+def test_a_stored_model_is_the_same_model():
+    model = fitted(ZCDP(0.1), people(100))
+    again = from_bytes(to_bytes(model), clone(model))
+
+    assert np.array_equal(again.predict_proba(people(50)[0]), model.predict_proba(people(50)[0]))
+    assert again.event() == model.event()
 
 
 def test_bins_have_about_equal_mass_and_null_its_own():

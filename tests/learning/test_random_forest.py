@@ -18,6 +18,7 @@ from discreet.learning import random_forest
 from discreet.learning.decision_tree import DecisionTreeClassifier
 from discreet.learning.random_forest import RandomForestClassifier
 from discreet.learning.reading import as_table
+from discreet.learning.stored import from_bytes, to_bytes
 from discreet.learning.tree_budget import cheapest
 from discreet.learning.tree_cells import Cells
 from discreet.learning.tree_growth import SCORE, candidates, gini, smoothed, tallied
@@ -238,6 +239,16 @@ def test_a_tree_can_be_read():
     assert len(lines) == 2 + 4
     assert sum(line.startswith("  ") for line in lines) == 4
     assert all("%" in line for line in lines if line.startswith("  "))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_stored_model_is_the_same_model(model):
+    X, y = people(100)
+    found = made(model, ZCDP(0.1)).fit(X, y)
+    again = from_bytes(to_bytes(found), clone(found))
+
+    assert np.array_equal(again.predict_proba(X), found.predict_proba(X))
+    assert again.event() == found.event()
 
 
 @pytest.mark.parametrize("model", MODELS)
