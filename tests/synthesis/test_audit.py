@@ -18,7 +18,7 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.synthesis import LinkedSynthesizer, Synthesizer
 from tests.scale import counts
 
-RUNS = counts(quick=12, full=1000)
+RUNS = counts(quick=12, full=200)
 DOMAIN = dc.Domain({"a": dc.Boolean(), "b": dc.Integer(0, 2)})
 EPSILON = 2
 

@@ -24,8 +24,8 @@ DOMAINS = {
     "people": dc.Domain({"age": dc.Integer(0, 4), "sex": dc.Boolean()}),
     "visits": dc.Domain({"ward": dc.Categorical(list("pqr")), "icu": dc.Boolean()}),
 }
-PAIRS = counts(quick=6, full=300)
-UNITS = counts(quick=12, full=300)
+PAIRS = counts(quick=6, full=100)
+UNITS = counts(quick=12, full=80)
 
 
 def made_up(n, *, seed, most=6):
