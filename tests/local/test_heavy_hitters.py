@@ -114,7 +114,7 @@ def test_the_twin_that_forgets_how_many_candidates_there_are_invents_strings():
     support = oracle.support(server._tally)[1 : level.candidates]
 
     assert (support >= _misses(oracle, server.n, 0.05)[0]).sum() > 100
-    assert (support >= _misses(oracle, server.n, 0.05 / level.candidates)[0]).sum() == 0
+    assert (support >= _misses(oracle, server.n, finder.each(0, server.n))[0]).sum() == 0
 
 
 def test_the_threshold_is_the_upper_end_of_the_last_interval_that_holds_the_noise():

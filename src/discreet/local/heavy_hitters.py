@@ -4,11 +4,11 @@ Theorem (after Bassily, Smith 2015; Wang, Li, Jha 2019; the thresholds ours).  U
 without looking at their values.  At level l the server broadcasts prefixes; a user of that level reports, once, through
 an epsilon-DP frequency oracle, which of them extended by the next bits begins the own string, or that none does.  So a
 user sends one report that is epsilon-DP, and the protocol is sequentially interactive.  The server keeps an extension
-if the interval of its count, at level beta / (levels candidates), says that somebody has it.  With probability at
-least 1 - beta, for all strings at once,
+if the interval of its count, at level beta / (levels (room + n)), says that somebody has it, where a level has room for
+so many candidates.  With probability at least 1 - beta, for all strings at once,
 
     every string that is listed is held by somebody, and its fraction lies in its interval;
-    every string held by at least `threshold` of the users is listed,
+    every string held by more than `threshold` of the users is listed,
 
 where `threshold` is the largest upper end, over the levels, of an interval that just fails, or that was dropped for
 want of room.  A random group counts like independent draws or better, so no sampling error is added.
@@ -17,7 +17,6 @@ Proof: docs/theory/heavy_hitters.md.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -111,7 +110,7 @@ class HeavyHitters:
     >>> strings[:15_000] = 0xDECAF
     >>> found = HeavyHitters(bits=32, epsilon=2.0)(strings, rng=SeededRandom(1))
     >>> [hex(value) for value in found.values()], round(found.threshold, 2)
-    (['0xdecaf'], 0.07)
+    (['0xdecaf'], 0.08)
     """
 
     bits: int
@@ -156,10 +155,18 @@ class HeavyHitters:
     def threshold(self, n: int) -> float:
         """The threshold to expect: with n users and as many candidates as there is room for."""
         whole("n", n, least=self.levels)
-        group, room = n // self.levels, ROOM if self.levels > 1 else 1 << self.bits
-        level = Level(number=0, prefixes=(0,), known=0, next=max(1, math.ceil(math.log2(room)) - 1))
-        oracle = self.oracle(level)
-        return _misses(oracle, group, self.beta / (self.levels * room))[1]
+        group, last = n // self.levels, self.levels - 1
+        width = self.room(last).bit_length() - 1
+        oracle = self.oracle(Level(number=last, prefixes=(0,), known=0, next=width))
+        return _misses(oracle, group, self.each(last, n))[1]
+
+    def room(self, number: int) -> int:
+        """How many candidates level `number` may have."""
+        return ROOM if number else 1 << self.steps[0]
+
+    def each(self, number: int, n: int) -> float:
+        """The chance of error that each interval of level `number` may have: see the proof for why n is in it."""
+        return self.beta / (self.levels * (self.room(number) + n))
 
     def __call__(self, strings: npt.ArrayLike, *, rng: RandomSource | None = None) -> Hitters:
         """Simulate all users and the server."""
@@ -172,7 +179,7 @@ class HeavyHitters:
             group = values[groups == number]
             oracle = self.oracle(level)
             server = run(oracle, level.place(group, self.bits), rng=random)
-            kept, found, missed = self.heard(level, oracle, server._tally, server.n)
+            kept, found, missed = self.heard(level, oracle, server._tally, server.n, users=len(values))
             threshold = max(threshold, missed)
             if not kept:
                 break
@@ -180,20 +187,20 @@ class HeavyHitters:
         return Hitters(items=items, threshold=min(1.0, threshold), beta=self.beta)
 
     def heard(
-        self, level: Level, oracle: FrequencyOracle, tally: npt.NDArray[np.int64], n: int
+        self, level: Level, oracle: FrequencyOracle, tally: npt.NDArray[np.int64], n: int, *, users: int
     ) -> tuple[list[int], tuple[Hitter, ...], float]:
-        """The extensions that are kept, their intervals, and what share of the users could have been missed."""
+        """From n reports of all `users`: the extensions kept, their intervals, and what share may have been missed."""
         import numpy as np
 
         if n == 0:
             return [], (), 1.0
-        beta = self.beta / (self.levels * level.candidates)
+        beta = self.each(level.number, users)
         noise, gap = float(oracle.noise), float(oracle.truth - oracle.noise)
         support = oracle.support(tally)[: level.candidates]
         least, missed = _misses(oracle, n, beta)
         passing = np.flatnonzero(support >= least)
         last = level.number == self.levels - 1
-        room = len(passing) if last else ROOM >> self.steps[level.number + 1]
+        room = len(passing) if last else self.room(level.number + 1) >> self.steps[level.number + 1]
         order = passing[np.argsort(-support[passing], kind="stable")]
         kept = np.sort(order[:room])
         low, high = share_interval(support[kept], n, beta)

@@ -3,12 +3,13 @@
 Theorem (Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith 2008; exact constants ours).  Split the users into m groups
 at random.  Group j answers query j, which may depend on earlier answers: each user sends one bit by `OneBitMean`, so
 the protocol is sequentially interactive and epsilon-DP for each user.  With c = tanh(epsilon / 2), all m answers are
-within tau of the means over the population, and of the means over all users, with probability at least 1 - beta, if
+within tau of the means over the population that the users were drawn from, and for queries chosen in advance of the
+means over all users, with probability at least 1 - beta, if
 
     every group has at least  (2 / (c^2 tau^2)) ln(2 m / beta)  users:
 
-7,768 each, 776,800 in all, for m = 100, tau = 0.1, epsilon = 1, beta = 0.05.  Adaptivity costs nothing, as every group
-is fresh.  So every learner from statistical queries runs on this oracle unchanged.
+7,768 each, 776,800 in all, for m = 100, tau = 0.1, epsilon = 1, beta = 0.05.  For the population adaptivity costs
+nothing, as every group is fresh.  So every learner from statistical queries runs on this oracle unchanged.
 Proof: docs/theory/local_protocols.md.
 """
 
