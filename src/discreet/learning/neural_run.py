@@ -100,7 +100,7 @@ class Settings:
 
     def record(self, budget: Guarantee) -> dict[str, Any]:
         """What a stopped run must agree on to go on."""
-        kept = ("epochs", "batch", "rows", "clip", "learning_rate", "momentum", "noise", "bands", "seed")
+        kept = ("epochs", "batch", "rows", "clip", "learning_rate", "momentum", "noise", "bands", "seed", "activation")
         return {name: getattr(self, name) for name in kept} | {"hidden": list(self.hidden), "budget": repr(budget)}
 
 

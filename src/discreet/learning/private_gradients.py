@@ -69,7 +69,7 @@ class PrivateGradients:
         require(self.bits in (24, 53), "24 or 53 bits", bits=self.bits)
         require(self.block <= 1 << (self.bits // 2 - 1), "blocks short enough for their precision", block=self.block)
         require(self.steps % self.bands == 0, "a multiple of bands steps", steps=self.steps, bands=self.bands)
-        require(self.parameters <= 1 << 40, "at most 2^40 parameters", parameters=self.parameters)
+        require(self.parameters <= 1 << 28, "at most 2^28 parameters", parameters=self.parameters)
 
     @property
     def coefficients(self) -> tuple[int, ...]:
