@@ -26,9 +26,9 @@ from discreet.local.frequency import spread
 from tests.local.protocols import ORACLES, named, tally_of
 from tests.scale import counts
 
-DRAWS = counts(quick=20_000, full=500_000)
+DRAWS = counts(quick=20_000, full=200_000)
 RUNS = counts(quick=4, full=50)
-ZIPF = np.random.default_rng(0).zipf(1.5, counts(quick=100_000, full=1_000_000)) % 1024
+ZIPF = np.random.default_rng(0).zipf(1.5, counts(quick=100_000, full=200_000)) % 1024
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1, 3])

@@ -18,7 +18,7 @@ from discreet.privacy.number import exact
 from tests.local.protocols import VECTORS
 from tests.scale import counts
 
-DRAWS = counts(quick=40_000, full=1_000_000)
+DRAWS = counts(quick=40_000, full=200_000)
 E = np.eye(8)
 
 
