@@ -19,7 +19,7 @@ from discreet.learning import LinearSVC, LogisticRegression, linear_classifier, 
 from discreet.learning.design import Design
 from discreet.privacy.event import ExponentialEvent
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
-from discreet.privacy.neighbours import AddRemove
+from discreet.privacy.neighbours import AddRemove, Replace
 
 MODELS = [LogisticRegression, LinearSVC]
 DOMAIN = Domain({"a": Integer(0, 100), "b": Categorical(["x", "y", "z"]), "c": Boolean()})
@@ -196,3 +196,24 @@ def test_weights_are_integers_where_rows_are_scored():
     heaviest = noisy_gradient.HEAVIEST * radius / linear_rows.SCALE * noisy_gradient.WEIGHT
 
     assert np.sqrt(2) * linear_rows.SCALE * np.sqrt(width) * heaviest < 2**53
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_stored_model_predicts_the_same(model, tmp_path):
+    from discreet.learning.stored import load, save
+
+    X, _ = people(100)
+    found = fitted(model, ZCDP(0.5), n=500, classes=3)
+    save(found, tmp_path / "model")
+    again = load(tmp_path / "model")
+
+    assert np.array_equal(again.predict(X), found.predict(X))
+    assert again.privacy() == found.privacy()
+    assert again.event() == found.event()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_budget_for_replaced_rows_is_refused(model):
+    """What is proven is one row added or removed; a replacement is two of them."""
+    with pytest.raises(ParameterError, match="added or removed"):
+        fitted(model, ZCDP(1).under(Replace), n=10)

@@ -231,3 +231,16 @@ def test_a_target_that_is_no_number_is_refused():
         Ridge(budget=ZCDP(1), domain=DOMAIN).fit(*lines(10))
     with pytest.raises(UnsupportedError, match="PureDP, ApproxDP or ZCDP"):
         fitted(Ridge, GaussianDP(1.0), n=10)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_stored_model_predicts_the_same(model, tmp_path):
+    from discreet.learning.stored import load, save
+
+    X, _ = lines(100)
+    found = fitted(model, ZCDP(0.5), n=500)
+    save(found, tmp_path / "model")
+    again = load(tmp_path / "model")
+
+    assert np.array_equal(again.predict(X), found.predict(X))
+    assert again.event() == found.event()
