@@ -11,11 +11,13 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression as Exact
 
 import discreet as dc
-from discreet.data.columns import Boolean, Categorical, Integer, Real
+from discreet.curator import Curator
+from discreet.data.columns import Boolean, Categorical, Identifier, Integer, Real
 from discreet.data.domain import Domain
+from discreet.data.table import Table
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning import LinearSVC, LogisticRegression, linear_classifier, linear_rows, noisy_gradient
+from discreet.learning import LinearSVC, LogisticRegression, Ridge, linear_classifier, linear_rows, noisy_gradient
 from discreet.learning.design import Design
 from discreet.privacy.event import ExponentialEvent
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
@@ -217,3 +219,18 @@ def test_a_budget_for_replaced_rows_is_refused(model):
     """What is proven is one row added or removed; a replacement is two of them."""
     with pytest.raises(ParameterError, match="added or removed"):
         fitted(model, ZCDP(1).under(Replace), n=10)
+
+
+@pytest.mark.parametrize(("model", "target"), [(LogisticRegression, "c"), (LinearSVC, "b"), (Ridge, "a")])
+def test_a_curator_fits_it_and_charges_first(model, target, tmp_path):
+    X, _ = people(600)
+    domain = Domain({"who": Identifier(), **DOMAIN})
+    held = Curator(
+        {"people": Table(X.assign(who=np.arange(600)), domain=domain, unit="who", rows_per_unit=1)},
+        budget=ZCDP(1), ledger=tmp_path / "ledger.db",
+    )  # fmt: skip
+    found = held.fit(model(), table="people", target=target, budget=ZCDP(0.5))
+
+    assert found.privacy() == ZCDP(0.5).under(AddRemove)
+    assert held.budget.balance.spent.rho == Fraction(1, 2)
+    assert len(found.predict(X)) == 600
