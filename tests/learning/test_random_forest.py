@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,12 +23,13 @@ from discreet.learning.reading import as_table
 from discreet.learning.stored import from_bytes, to_bytes
 from discreet.learning.tree_budget import cheapest
 from discreet.learning.tree_cells import Cells
-from discreet.learning.tree_growth import SCORE, candidates, gini, smoothed, tallied
+from discreet.learning.tree_growth import SCORE, Reach, candidates, gini, smoothed, tallied
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
-from tests.learning.replay import moved, spent
+from discreet.privacy.number import exact
+from tests.learning.replay import cost, moved, spent
 
 DOMAIN = Domain({"a": Integer(0, 99), "b": Categorical([0, 1, 2]), "c": Real(0, 1, nullable=True), "d": Boolean()})
 BUDGETS = [PureDP(1.0), ZCDP(0.05), ApproxDP(1.0, 1e-6), ApproxDP(4.0, 1e-3)]
@@ -74,7 +77,8 @@ def test_the_score_is_the_floor_of_the_exact_one():
 def test_a_row_changes_the_scores_of_one_node_of_a_level():
     X, y = people(200)
     cells, coins = Cells(DOMAIN, 64), np.random.default_rng(1)
-    offered = candidates(cells, 4 * 10, coins)
+    reach = Reach(*(np.repeat(ends, 4, axis=0) for ends in (Reach.of(cells).first, Reach.of(cells).last)))
+    offered = candidates(cells, reach, 10, coins)
     nodes = coins.integers(0, 4, 201)
     table = np.vstack([X, [(99, 2, 1.0, 1)]])
     lines = cells.of(Records.from_frame(as_table(table, DOMAIN), DOMAIN))
@@ -124,7 +128,13 @@ def test_what_ran_costs_the_budget_and_no_more(model, budget, n):
     """For few rows, where splits are taken at random, and for many."""
     found = made(model, budget).fit(*people(n), rng=SeededRandom(1))
 
-    assert 0.99 < spent(found, budget) <= 1 + 1e-9
+    counted, grown = found.event().events
+    first = budget if isinstance(budget, ZCDP) else PureDP(budget.epsilon)
+    left, name = (Fraction(49, 50), "rho") if isinstance(budget, ZCDP) else (Fraction(49, 50), "epsilon")
+    rest = replace(budget, **{name: exact(getattr(budget, name)) * left})
+
+    assert float(cost(counted, first)) == pytest.approx(float(getattr(budget, name)) / 50, rel=1e-9)
+    assert 0.99 < spent(SimpleNamespace(event=lambda: grown), rest) <= 1 + 1e-9
     assert found.privacy() == budget.under(AddRemove)
 
 
@@ -197,9 +207,27 @@ def test_a_node_borrows_from_its_parent_what_its_noise_warrants():
     assert 0.9 < smoothed(counts, 1.0)[0, 0] < 1
 
 
+def test_a_cut_is_between_cells_that_a_node_can_reach():
+    """After a cut, both children cut inside their own part, and a column that is used up is left alone."""
+    cells, coins = Cells(Domain({"a": Integer(0, 7), "d": Boolean()}), 64), np.random.default_rng(5)
+    reach = Reach.of(cells)
+    for level in range(4):
+        offered = candidates(cells, reach, 50, coins)
+        node = np.repeat(np.arange(1 << level), 50)
+        ranked = offered.column == 0
+        first, last = reach.first[node, 0], reach.last[node, 0]
+
+        assert (offered.cut[ranked] > first[ranked]).all()
+        assert (offered.cut[ranked] <= last[ranked]).all()
+        reach = reach.below(offered.at(np.arange(1 << level) * 50), cells)
+    assert reach.first.shape == (16, 2)
+    assert (reach.first <= reach.last).all()
+
+
 def test_splits_are_of_declared_cells():
     """A truth value is always split in two, whatever the coins; the empty tail of the bytes never matters."""
-    made_ = candidates(Cells(Domain({"d": Boolean(), "e": Integer(0, 4)}), 64), 200, np.random.default_rng(3))
+    cells = Cells(Domain({"d": Boolean(), "e": Integer(0, 4)}), 64)
+    made_ = candidates(cells, Reach.of(cells), 200, np.random.default_rng(3))
     sizes = np.array([2, 5])[made_.column]
     right = np.array([line[:size].sum() for line, size in zip(made_.right, sizes, strict=True)])
 

@@ -1,9 +1,10 @@
 """A forest of private trees, each grown on all rows (`tree_growth`), and a forest of one.
 
-Theorem.  Of the budget a fiftieth pays for a noisy number of rows; by it the number of trees, their depth and how many
-splits a node is offered are set.  The rest is shared equally by the trees; of a tree's share half goes to the choices
-of its levels, equally, and half to the counts of its leaves, or all to the leaves if splits are taken at random.  The
-forest keeps the budget.  An approximate budget is spent as a pure one where that gives less noise.
+Theorem.  A fiftieth of the budget (of epsilon, of rho) pays for a noisy number of rows; by it the number of trees,
+their depth and how many splits a node is offered are set.  The rest is shared equally by the trees; of a tree's share
+half goes to the choices of its levels, equally, and half to the counts of its leaves, or all to the leaves if splits
+are taken at random.  The forest keeps the budget.  What is left of an approximate budget, with all of its delta, is
+spent as a pure one where that gives less noise.
 Proof: docs/theory/private_trees.md.
 """
 
@@ -11,22 +12,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.data.domain import Domain
 from discreet.data.records import Records
-from discreet.errors import require
+from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource, source
 from discreet.learning.estimator import PrivateClassifier
 from discreet.learning.tree_budget import cheapest
 from discreet.learning.tree_cells import Cells
 from discreet.learning.tree_growth import SCORE, Growth, PrivateTree
+from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.event import ComposedEvent, Event, RepeatedEvent
-from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+from discreet.privacy.number import exact
 from discreet.release.allowance import Allowance
-from discreet.release.noise import variance
+from discreet.release.noise import Noise, variance
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +60,7 @@ class Plan:
         (Plan(trees=1, depth=6, candidates=1), Plan(trees=10, depth=7, candidates=100))
         """
         if signal < 20:
-            return cls(trees=1 if alone else 3, depth=6, candidates=1)
+            return cls(trees=1 if alone or signal < 12 else 3, depth=6, candidates=1)
         depth = min(7, max(5, int(math.log2(signal)) - 1))
         return cls(trees=1 if alone else 3 if signal < 60 else 10, depth=depth, candidates=100)
 
@@ -132,6 +135,25 @@ class Forest:
     event: Event
 
 
+def divided(budget: Guarantee) -> tuple[Noise, Guarantee]:
+    """Noise for the number of rows at a fiftieth of the budget, and the rest: of (epsilon, delta) all of delta.
+
+    >>> counting, rest = divided(ApproxDP(1, 1e-6))
+    >>> counting.epsilon, rest
+    (Fraction(1, 50), ApproxDP(epsilon=0.98, delta=1e-06))
+    """
+    match budget:
+        case ApproxDP() | PureDP():
+            epsilon = exact(budget.epsilon) * ROWS
+            require(epsilon > 0, "epsilon > 0", epsilon=budget.epsilon)
+            return Laplace(epsilon=epsilon, sensitivity=1), replace(budget, epsilon=exact(budget.epsilon) - epsilon)
+        case ZCDP():
+            whole = Allowance(budget, ENTRIES)
+            noise = whole.noise(whole.total * ROWS, absolute=1, square=1)
+            return noise, replace(budget, rho=whole.total * (1 - ROWS))
+    raise UnsupportedError(f"steps are paid in PureDP, ApproxDP or ZCDP, got {type(budget).__name__}")
+
+
 def grow_forest(
     rows: Records,
     target: str,
@@ -151,17 +173,18 @@ def grow_forest(
         fits = number is None or (isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= most)
         require(fits, f"a whole number {name} from 1 to {most}, or None", **{name: number})
     coins = np.random.default_rng(source(rng).bits(128))
-    whole = cheapest(budget, steps=given.get("trees") or (1 if alone else 10), entries=ENTRIES)
-    counting = whole.noise(whole.total * ROWS, absolute=1, square=1)
+    counting, rest = divided(budget)
     noisy = max(0, int(counting(len(rows), rng=rng)))
-    unit = variance(whole.noise(whole.total, absolute=1, square=1)) ** 0.5
+    alone_in_all = cheapest(rest, steps=1, entries=ENTRIES)
+    unit = variance(alone_in_all.noise(alone_in_all.total, absolute=1, square=1)) ** 0.5
     told = Plan.for_signal(noisy / (classes * unit), alone=alone)
     plan = Plan(
         trees=given.get("trees") or told.trees,
         depth=given.get("depth") or told.depth,
         candidates=given.get("candidates") or told.candidates,
     )
-    growth = plan.growth(whole, whole.total * (1 - ROWS) / plan.trees)
+    whole = cheapest(rest, steps=plan.trees, entries=ENTRIES)
+    growth = plan.growth(whole, whole.total / plan.trees)
     cells = Cells(domain, CELLS)
     lines, labels = cells.of(rows), rows.column(target).astype(np.int64)
     trees = tuple(growth(cells, lines, labels, classes=classes, coins=coins, rng=rng) for _ in range(plan.trees))

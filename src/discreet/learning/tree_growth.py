@@ -34,10 +34,15 @@ SMOOTHING = 0.5  # rows a class that a node borrows from its parent, in standard
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The splits of one level: for every node the column it looks at and the cells that go right."""
+    """The splits of one level: for every node the column it looks at, the cells that go right, and the cut."""
 
     column: Whole  # (nodes,)
     right: Bytes  # (nodes, cells)
+    cut: Whole  # (nodes,)
+
+    def at(self, places: Whole) -> Split:
+        """Some of them."""
+        return Split(self.column[places], self.right[places], self.cut[places])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +88,17 @@ class Growth:
 
         from discreet.learning.tree_kernels import descend
 
-        nodes, splits = np.zeros(len(labels), dtype=np.int64), []
+        nodes, splits, reach = np.zeros(len(labels), dtype=np.int64), [], Reach.of(cells)
         for level in range(self.depth):
             each = self.candidates if self.choice is not None else 1
-            offered = candidates(cells, each << level, coins)
+            offered = candidates(cells, reach, each, coins)
             chosen = np.arange(1 << level) * each
             if self.choice is not None:
                 scores = gini(tallied(nodes, lines, labels, offered, each, classes))
                 chosen += [self.choice(line, rng=rng) for line in scores]
-            splits.append(Split(offered.column[chosen], offered.right[chosen]))
+            splits.append(offered.at(chosen))
             descend(nodes, lines, splits[-1].column, splits[-1].right)
+            reach = reach.below(splits[-1], cells)
         counts = leaf_counts(nodes, labels, 1 << self.depth, classes)
         return PrivateTree(
             tuple(splits), smoothed(np.asarray(self.noise(counts, rng=rng)), variance(self.noise) ** 0.5)
@@ -106,27 +112,55 @@ class Growth:
         return ComposedEvent(events=(chosen, self.noise.event()))
 
 
-def candidates(cells: Cells, number: int, coins: np.random.Generator) -> Split:
-    """Random splits: a cut in the order of a column's cells, or in a random order where they have none.
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The first and the last cell of every column that a row in a node can have, as far as cuts in their order tell."""
+
+    first: Whole  # (nodes, columns)
+    last: Whole  # (nodes, columns)
+
+    @classmethod
+    def of(cls, cells: Cells) -> Reach:
+        """All cells, at the root."""
+        import numpy as np
+
+        last = np.array([cells.sizes], dtype=np.int64) - 1
+        return cls(np.zeros_like(last), last)
+
+    def below(self, split: Split, cells: Cells) -> Reach:
+        """Those of the children, left and right in turn."""
+        import numpy as np
+
+        first, last = np.repeat(self.first, 2, axis=0), np.repeat(self.last, 2, axis=0)
+        told = np.nonzero(np.array(cells.ordered)[split.column])[0]
+        column, cut = split.column[told], split.cut[told]
+        last[2 * told, column] = np.minimum(last[2 * told, column], cut - 1)
+        first[2 * told + 1, column] = np.maximum(first[2 * told + 1, column], cut)
+        return Reach(first, last)
+
+
+def candidates(cells: Cells, reach: Reach, each: int, coins: np.random.Generator) -> Split:
+    """Random splits, `each` a node: a cut between cells that it can reach, in a random order where they have none.
 
     >>> import numpy as np
     >>> from discreet.data.columns import Boolean
     >>> from discreet.data.domain import Domain
-    >>> made = candidates(Cells(Domain({"icu": Boolean()}), most=2), 3, np.random.default_rng(1))
+    >>> cells = Cells(Domain({"icu": Boolean()}), most=2)
+    >>> made = candidates(cells, Reach.of(cells), 3, np.random.default_rng(1))
     >>> made.column.tolist(), np.sort(made.right[:, :2], axis=1).tolist()
     ([0, 0, 0], [[0, 1], [0, 1], [0, 1]])
     """
     import numpy as np
 
-    usable = [place for place, size in enumerate(cells.sizes) if size > 1] or [0]
-    column = coins.choice(np.array(usable), number)
-    sizes = np.maximum(np.array(cells.sizes), 2)[column]
-    cut = 1 + np.floor(coins.random(number) * (sizes - 1)).astype(np.int64)
+    node = np.repeat(np.arange(len(reach.first)), each)
+    column = (coins.random((len(node), len(cells.sizes))) * (reach.last > reach.first)[node]).argmax(axis=1)
+    first, last = reach.first[node, column], reach.last[node, column]
+    cut = first + 1 + np.floor(coins.random(len(node)) * np.maximum(last - first, 1)).astype(np.int64)
     rank = np.tile(np.arange(MOST), (len(cells.sizes), 1))
     for place, (size, ordered) in enumerate(zip(cells.sizes, cells.ordered, strict=True)):
         if not ordered:
             rank[place, :size] = coins.permutation(size)
-    return Split(column, (rank[column] >= cut[:, None]).astype(np.uint8))
+    return Split(column, (rank[column] >= cut[:, None]).astype(np.uint8), cut)
 
 
 def tallied(nodes: Whole, lines: Bytes, labels: Whole, offered: Split, each: int, classes: int) -> Whole:
