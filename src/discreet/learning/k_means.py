@@ -138,7 +138,7 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
         noise = allowance.noise(GRID * allowance.total, absolute=1, square=1)
         axes = vectors.shape[1]
         parts = side(rows, math.sqrt(variance(noise)), axes=axes, clusters=self.n_clusters)
-        centres, spread = first_centres(vectors, self.n_clusters, parts=parts, noise=noise, rng=rng)
+        centres, spread = first_centres(vectors, self.n_clusters, rows, parts=parts, noise=noise, rng=rng)
         return First(
             centres=centres,
             clip=CLIP * max(spread, math.sqrt(axes / 3) / parts),
@@ -162,7 +162,7 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
         rows = found.count if self.expected_rows is None else float(self.expected_rows)
         parts = side(rows, math.sqrt(variance(noise)), axes=axes, clusters=self.n_clusters)
         points = (vectors - found.mean) @ found.directions[:axes].T / widths
-        middle, _ = first_centres(points, self.n_clusters, parts=parts, noise=noise, rng=rng)
+        middle, _ = first_centres(points, self.n_clusters, rows, parts=parts, noise=noise, rng=rng)
         return First(
             centres=found.mean + (middle * widths) @ found.directions[:axes],
             clip=found.radius,

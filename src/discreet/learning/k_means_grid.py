@@ -23,18 +23,29 @@ if TYPE_CHECKING:
 
 CELLS = 1 << 18  # of a grid, at most
 HEAVIEST = 1 << 12  # cells that are clustered
-FINE = 3  # cells for as many rows as the noise is worth
+COARSE = 3  # cells for as many rows as the noise is worth, of few rows
+MANY = 700  # times the noise of a cell
 STARTS = 10  # of k-means on the cells
 SEED = 0  # of k-means on the cells, which are public
 
 
+def many(rows: float, sd: float) -> bool:
+    """Whether the rows are so many that cells with rows stand far above cells with noise."""
+    return rows > MANY * max(sd, 1.0)
+
+
 def side(rows: float, sd: float, *, axes: int, clusters: int, most: int = CELLS) -> int:
-    """How many cells an axis is cut into: at least 4 cells a cluster, and else FINE cells for `sd` rows.
+    """How many cells an axis is cut into, at least 4 cells a cluster.
+
+    Few rows: COARSE cells for `sd` of them.  Many rows: so many cells that rows spread over a third of every axis reach
+    what noise alone hardly does, sd ln(cells) / sqrt(2).
 
     >>> side(100_000, 20, axes=4, clusters=5), side(150, 100, axes=4, clusters=3)
-    (11, 2)
+    (16, 2)
     """
-    wanted = math.floor(max(FINE * rows / max(sd, 1e-3), 1.0) ** (1 / axes) + 1e-9)
+    worth = max(rows / max(sd, 1.0), 1.0)  # less noise than a row tells no more than rows do
+    factor = 3**axes * math.sqrt(2) / math.log(worth) if many(rows, sd) else COARSE
+    wanted = math.floor((factor * worth) ** (1 / axes) + 1e-9)
     least = math.ceil((4 * clusters) ** (1 / axes) - 1e-9)
     return max(2, least, min(wanted, math.floor(most ** (1 / axes) + 1e-9)))
 
@@ -48,9 +59,13 @@ def cells(points: Floats, parts: int) -> npt.NDArray[np.int64]:
 
 
 def first_centres(
-    points: Floats, clusters: int, *, parts: int, noise: Noise, rng: RandomSource | None
+    points: Floats, clusters: int, rows: float, *, parts: int, noise: Noise, rng: RandomSource | None
 ) -> tuple[Floats, float]:
-    """Centres in the box from -1 to 1, and the root mean square distance of the cells' rows to them."""
+    """Centres in the box from -1 to 1, and the root mean square distance of the cells' rows to them.
+
+    `rows` is public or was paid for.  Of many rows a cell counts if noise alone would hardly reach it anywhere; of few,
+    half as much must do.
+    """
     import numpy as np
     from sklearn.cluster import KMeans as Weighted
     from threadpoolctl import threadpool_limits
@@ -59,7 +74,7 @@ def first_centres(
     number = parts**axes
     counts = np.asarray(noise(np.bincount(cells(points, parts), minlength=number), rng=rng), dtype=np.float64)
     sd = math.sqrt(variance(noise))
-    chance = sd * math.sqrt(2 * math.log(number)) / 2
+    chance = sd * (math.log(number) / math.sqrt(2) if many(rows, sd) else math.sqrt(2 * math.log(number)) / 2)
     weights = np.where(counts > chance, counts, 0.0) + max(sd, 1e-6) / math.sqrt(number)
     heavy = np.argsort(-weights, kind="stable")[:HEAVIEST]
     middles = (np.stack(np.unravel_index(heavy, (parts,) * axes), axis=1) + 0.5) / parts * 2 - 1
