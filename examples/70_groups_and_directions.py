@@ -24,7 +24,7 @@ print("two directions hold", f"{pca.explained_variance_ratio_.sum():.0%} of the 
 # --8<-- [start:neighbours]
 free = KNeighborsClassifier(50, budget=dc.PureDP(1), domain=domain, classes=(0, 1, 2)).fit(X, kind)
 print(f"a released grid is right on {free.score(X, kind):.1%} of rows, asked as often as you like")
-paid = KNeighborsClassifier(50, queries=20, budget=dc.PureDP(2), domain=domain, classes=(0, 1, 2)).fit(X, kind)
+paid = KNeighborsClassifier(200, queries=20, budget=dc.PureDP(2), domain=domain, classes=(0, 1, 2)).fit(X, kind)
 print("elections:", paid.predict(X[:5]).tolist(), "and", paid.queries_left_, "left")
 # --8<-- [end:neighbours]
 try:
