@@ -139,6 +139,28 @@ def test_strings_without_room_raise_the_threshold(monkeypatch):
     assert all((strings == np.uint64(name)).mean() < found.threshold for name in set(names) - set(found.values()))
 
 
+def test_devices_and_servers_apart_find_the_same(monkeypatch):
+    """Level by level: the question goes out, bytes come back to two servers, and these are merged."""
+    monkeypatch.setattr(heavy_hitters, "FIRST", 6)
+    monkeypatch.setattr(heavy_hitters, "STEP", 6)
+    monkeypatch.setattr(heavy_hitters, "ROOM", 1 << 9)
+    finder = HeavyHitters(bits=12, epsilon=3)
+    strings, names = _planted(30_000, 12, [0.3, 0.2], seed=5)
+    kept, random = [0], SeededRandom(4)
+    for number, group in enumerate(np.array_split(strings, finder.levels)):
+        level = finder.question(number, kept)
+        oracle = finder.oracle(level)
+        east, west = oracle.server(), oracle.server()
+        for server, part in zip((east, west), np.array_split(group, 2), strict=True):
+            sent = oracle.to_bytes(oracle.client().report(level.place(part, 12), rng=random))
+            server.add(oracle.from_bytes(sent))
+        east.merge(west)
+        kept, items, missed = finder.heard(level, east, users=len(strings))
+
+    assert set(names) == set(kept) == {item.value for item in items}
+    assert 0 < missed < 0.2
+
+
 def test_nobody_frequent_means_an_empty_list():
     strings = np.random.default_rng(1).integers(0, 1 << 32, 3000, dtype=np.uint64)
     found = HeavyHitters(bits=32, epsilon=1)(strings, rng=SeededRandom(1))

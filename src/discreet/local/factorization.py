@@ -57,8 +57,9 @@ class LocalFactorization(LocalProtocol):
 
     `workload` is a workload or a matrix (queries, cells).  `strategy` is a matrix A to be used instead of the best one,
     as it must be where clients and servers are not sure to compute the same factors.  `randomizer` is "duchi", whose
-    privacy is exact, "privunit", whose errors are smaller, or for thresholds "sampled", which is exact, sends a few
-    bits and takes constant time; the one of least predicted variance unless said.
+    privacy is exact, "privunit", whose errors are smaller and whose privacy has the reservation of its module about
+    floating point, or for thresholds "sampled", which is exact, sends a few bits and takes constant time; the one of
+    least predicted variance unless said.
 
     >>> from discreet.hazmat.entropy import SeededRandom
     >>> from discreet.local.protocol import run

@@ -28,7 +28,7 @@ from discreet.local.coins import pick, positive, whole
 from discreet.local.frequency import FrequencyOracle
 from discreet.local.hashing import OptimalLocalHashing
 from discreet.local.projective import ProjectiveGeometryResponse
-from discreet.local.protocol import run
+from discreet.local.protocol import Server, run
 from discreet.local.randomized_response import RandomizedResponse
 from discreet.privacy.event import Event, PureEvent
 from discreet.privacy.guarantee import PureDP
@@ -177,26 +177,25 @@ class HeavyHitters:
         for number in range(self.levels):
             level = self.question(number, kept)
             group = values[groups == number]
-            oracle = self.oracle(level)
-            server = run(oracle, level.place(group, self.bits), rng=random)
-            kept, found, missed = self.heard(level, oracle, server._tally, server.n, users=len(values))
+            server = run(self.oracle(level), level.place(group, self.bits), rng=random)
+            kept, found, missed = self.heard(level, server, users=len(values))
             threshold = max(threshold, missed)
             if not kept:
                 break
         items = tuple(sorted(found, key=lambda item: -item.fraction)) if kept else ()
         return Hitters(items=items, threshold=min(1.0, threshold), beta=self.beta)
 
-    def heard(
-        self, level: Level, oracle: FrequencyOracle, tally: npt.NDArray[np.int64], n: int, *, users: int
-    ) -> tuple[list[int], tuple[Hitter, ...], float]:
-        """From n reports of all `users`: the extensions kept, their intervals, and what share may have been missed."""
+    def heard(self, level: Level, server: Server, *, users: int) -> tuple[list[int], tuple[Hitter, ...], float]:
+        """From the reports of one level of all `users`: what is kept, its intervals, and what may have been missed."""
         import numpy as np
 
+        oracle, n = server.protocol, server.n
+        assert isinstance(oracle, FrequencyOracle)
         if n == 0:
             return [], (), 1.0
         beta = self.each(level.number, users)
         noise, gap = float(oracle.noise), float(oracle.truth - oracle.noise)
-        support = oracle.support(tally)[: level.candidates]
+        support = oracle.support(server._tally)[: level.candidates]
         least, missed = _misses(oracle, n, beta)
         passing = np.flatnonzero(support >= least)
         last = level.number == self.levels - 1

@@ -1,7 +1,7 @@
 """Parities: learned easily with a trusted curator, and by no small local protocol.
 
-Theorem (Kearns 1993; Blum, Furst, Jackson, Kearns, Mansour, Rudich 1994; Kasiviswanathan, Lee, Nissim, Raskhodnikova,
-Smith 2008; the constants ours).  Let x be uniform on {0, 1}^d and y = S . x modulo 2.  A query phi(x, y) in [-1, 1] is
+Theorem (Kearns 1993; Blum and others 1994; Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith 2008; the constants
+ours).  Let x be uniform on {0, 1}^d and y = S . x modulo 2.  A query phi(x, y) in [-1, 1] is
 g(x) + h(x) (-1)^y with |g| + |h| <= 1, and has the mean E g + H(S), where H(S) is a Fourier coefficient of h.  By
 Parseval the squares of all H(S) add up to at most 1, so the answer E g is within tau for all S but 1 / tau^2 of them.
 So an oracle that answers E g tells nothing, and m queries of tolerance tau exclude at most m / tau^2 of the 2^d
