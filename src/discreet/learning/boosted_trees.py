@@ -1,7 +1,7 @@
 """Gradient-boosted trees of one column each: an additive model whose every term can be drawn.
 
 Theorem.  `fit` keeps the budget for one row added or removed: it releases noisy histograms of the columns, noisy counts
-of the labels, and round by round the noisy sums of residuals over the leaves of a tree on one column
+of the labels (or their sum), and round by round the noisy sums of residuals over the leaves of a tree on one column
 (`boosted_trees_rounds`).  The number of rows is private: it is read off the noisy histograms.
 Proof: docs/theory/private_trees.md.
 
@@ -151,13 +151,14 @@ class GradientBoostedTreesRegressor(PrivateRegressor):
         low, high = self.target_.codes
         spread = max(high - low, 1)
         middle = rows.column(target).astype(np.float64) * 2 - spread  # -spread .. spread
+        labels = np.rint(middle / spread * SCALE).astype(np.int64)  # -SCALE .. SCALE
         made = boost(
             cells := Cells(self.domain_, CELLS),
             cells.of(rows),
-            np.rint(middle / spread * SCALE).astype(np.int64),
+            labels,
             loss=SQUARES,
-            start=_middle,
-            counts=np.array([len(rows)]),
+            start=_mean,
+            counts=np.array([labels.sum()]),
             budget=budget,
             settings=settings,
             rng=rng,
@@ -207,7 +208,7 @@ def _added(cells: Cells, start: Floats, terms: tuple[Floats, ...], rows: Records
     return scores
 
 
-def _log_odds(counts: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _log_odds(counts: npt.NDArray[np.int64], rows: float, sd: float) -> tuple[Floats, Floats]:
     """First scores and curvature from noisy counts of the classes."""
     import numpy as np
 
@@ -218,8 +219,9 @@ def _log_odds(counts: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
     return np.log(chance), chance * (1 - chance)
 
 
-def _middle(counts: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """The middle of the range, and one a row."""
+def _mean(total: npt.NDArray[np.int64], rows: float, sd: float) -> tuple[Floats, Floats]:
+    """The mean, nearer to the middle of the range the noisier it is; and curvature one."""
     import numpy as np
 
-    return np.zeros(1), np.ones(len(counts))
+    n = max(rows, 1.0)
+    return np.clip(total / SCALE * n / (n**2 + (2 * sd / SCALE) ** 2), -1, 1), np.ones(1)

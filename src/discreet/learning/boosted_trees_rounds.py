@@ -1,8 +1,8 @@
 """Cyclic boosting: round by round the residuals are summed over the leaves of a small tree on one column, with noise.
 
 Theorem.  Fix the trees' shapes, the number of rounds R and the losses below before the first row is read, up to what
-noisy histograms (a tenth of the budget) and noisy counts of labels (a fiftieth) told.  Let each row's residual be a
-vector of integers, a function of the row and of the earlier noisy sums alone, with
+noisy histograms (a tenth of the budget) and noisy counts or sums of labels (a fiftieth) told.  Let each row's residual
+be a vector of integers, a function of the row and of the earlier noisy sums alone, with
 
     loss              residual (times `scale`)                     l1         squared l2
     two classes       label - Pr[label = 1]                        scale      scale^2
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SCALE = 1 << 10  # residuals in units of 1 / 1024
 HISTOGRAMS = Fraction(1, 10)  # of the budget
 LABELS = Fraction(1, 50)  # of the budget
-PRIOR = 0.5  # how far a round is expected to move a score, as a standard deviation
+PRIOR = 0.5  # of steps of a logit
 LARGEST = 2.0  # step of a score in a round
 EVEN = 0.5  # of the cuts are uniform over the declared range; the others follow the noisy mass
 ENTRIES = 1 << 24  # integers with noise, at most
@@ -52,6 +52,8 @@ class Loss:
     columns: int
     absolute: int
     square: int
+    told: int = 1  # how far one row moves the first release about labels
+    prior: float = PRIOR  # how far a round is expected to move a score, as a standard deviation
 
     def round(self) -> Callable[..., None]:
         """One pass over the rows."""
@@ -67,7 +69,7 @@ def classes_loss(classes: int) -> Loss:
     return Loss(name="many_classes", columns=classes, absolute=2 * SCALE, square=2 * SCALE**2)
 
 
-SQUARES = Loss(name="squares", columns=1, absolute=SCALE, square=SCALE**2)
+SQUARES = Loss(name="squares", columns=1, absolute=SCALE, square=SCALE**2, told=SCALE, prior=0.1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +103,7 @@ def boost(
     labels: Whole,
     *,
     loss: Loss,
-    start: Callable[[Whole], tuple[Floats, Floats]],
+    start: Callable[[Whole, float, float], tuple[Floats, Floats]],
     counts: Whole,
     budget: Guarantee,
     settings: Settings,
@@ -109,7 +111,8 @@ def boost(
 ) -> Boosted:
     """Boost on lines of cells.
 
-    `counts` are the exact counts of labels; `start` makes of the noisy ones first scores and the curvature of a row.
+    `counts` are the exact counts of labels, or their sum; `start` makes of the noisy ones, the number of rows and the
+    standard deviation of the noise first scores and the curvature of a row.
     """
     import numpy as np
 
@@ -117,7 +120,7 @@ def boost(
     whole = Allowance(budget, ENTRIES)
     total, d = whole.total, len(lines)
     histogram = whole.noise(total * HISTOGRAMS, absolute=d, square=d)
-    census = whole.noise(total * LABELS, absolute=1, square=1)
+    census = whole.noise(total * LABELS, absolute=loss.told, square=loss.told**2)
     rest = total * (1 - HISTOGRAMS - LABELS)
 
     def noise(sweeps: int) -> Noise:
@@ -126,8 +129,8 @@ def boost(
     exact = [np.bincount(line, minlength=size) for line, size in zip(lines, cells.sizes, strict=True)]
     told = np.asarray(histogram(np.concatenate(exact), rng=rng))
     seen = np.split(told, np.cumsum(cells.sizes)[:-1])
-    first, curvature = start(np.asarray(census(counts, rng=rng)))
     rows = float(np.mean([one.sum() for one in seen]))
+    first, curvature = start(np.asarray(census(counts, rng=rng)), rows, variance(census) ** 0.5)
     classes = max(2, len(counts))
     sweeps, leaves = settings.resolved(rows / classes, lambda number: variance(noise(number)) ** 0.5 / SCALE)
     each = noise(sweeps)
@@ -143,7 +146,7 @@ def boost(
             one_round(scores, line, step, labels, lines[column], leaf, SCALE, sums)
             noisy = np.asarray(each(sums, rng=rng)) / SCALE
             held = np.bincount(leaf, weights=shapes.mass[column])[:, None] * curvature  # (leaves, scores)
-            line, step = lines[column], shrunk(noisy, held, sd)[leaf]
+            line, step = lines[column], shrunk(noisy, held, sd, loss.prior)[leaf]
             terms[column] += step
     event = ComposedEvent(
         events=(
@@ -155,12 +158,12 @@ def boost(
     return Boosted(start=first, terms=tuple(terms), sweeps=sweeps, leaves=leaves, event=event)
 
 
-def shrunk(noisy: Floats, held: Floats, sd: float) -> Floats:
+def shrunk(noisy: Floats, held: Floats, sd: float, prior: float = PRIOR) -> Floats:
     """The expected step of each leaf: sum / curvature, less the more the noise outweighs it."""
     import numpy as np
 
     centred = noisy - noisy.mean(axis=1, keepdims=True) if noisy.shape[1] > 1 else noisy
-    return np.clip(centred * held / (held**2 + (sd / PRIOR) ** 2 + 1e-9), -LARGEST, LARGEST)
+    return np.clip(centred * held / (held**2 + (sd / prior) ** 2 + 1e-9), -LARGEST, LARGEST)
 
 
 class Shapes:
