@@ -34,6 +34,17 @@ def test_the_rate_for_a_target_meets_it_from_below(base, share):
     ) * (1 - 1e-12)
 
 
+@pytest.mark.parametrize(
+    ("base", "target"), [(NullRow, None), (None, NullRow), (AddRemove, Replace), (Replace, AddRemove), (Local, Local)]
+)
+def test_a_rate_leads_from_a_relation_to_itself_and_only_where_there_is_a_sample(base, target):
+    with pytest.raises(UnsupportedError, match="to the same relation"):
+        sampling_rate(PureDP(1, neighbours=base), PureDP("0.5", neighbours=target))
+    same = sampling_rate(PureDP(1, neighbours=Replace), PureDP("0.5", neighbours=Replace))
+
+    assert same == sampling_rate(PureDP(1), PureDP("0.5"))
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_one_row_of_four_through_randomized_response_attains_the_formula(epsilon):
     """Without replacement, n = 4 and m = 1, all neighbours under Replace, by enumeration."""

@@ -1,5 +1,6 @@
 """discreet.learning.amplified_learner and sampled_learner: each claim in the module docstrings, in order."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb
@@ -14,7 +15,7 @@ from discreet.learning import Amplified, ParityLearner, Sampled, ThresholdLearne
 from discreet.privacy.event import ApproxEvent, PureEvent
 from discreet.privacy.finite import FiniteMechanism
 from discreet.privacy.guarantee import ApproxDP, PureDP
-from discreet.privacy.neighbours import AddRemove, Replace
+from discreet.privacy.neighbours import AddRemove, Neighbours, NullRow, Replace
 
 ROWS = [(0, 0), (0, 1)]  # one point, two labels; hypotheses "always" and "never"
 HALF = Fraction(1, 2)
@@ -215,6 +216,50 @@ def test_a_learner_without_n_serves_where_n_is_private_only():
     assert Amplified(Opaque(), blocks=2, epsilon=1).fit(x, x >= 0, rng=SeededRandom(1)).predict([1]).tolist() == [True]
     with pytest.raises(UnsupportedError, match="takes no public n"):
         Amplified(Opaque(), blocks=2, epsilon=1, n=40)
+
+
+@dataclass(frozen=True)
+class Blanking(Opaque):
+    """A learner whose promise is for a row that becomes NULL, or for whatever it is told."""
+
+    n: int | None = None
+    relation: type[Neighbours] = NullRow
+    weaker_below: int = 0
+
+    def privacy(self):
+        return PureDP(2 if self.n is not None and self.n < self.weaker_below else 1, neighbours=self.relation)
+
+
+@pytest.mark.parametrize("n", [None, 100])
+@pytest.mark.parametrize("relation", [NullRow, AddRemove, Replace])
+@pytest.mark.parametrize("epsilon", [0.5, 3])
+def test_a_sample_amplifies_promises_of_its_own_relation_only(n, relation, epsilon):
+    """A promise for a blanked row is half of one for a replaced row, and was sold as the whole."""
+    covered = AddRemove if n is None else Replace
+    if relation is covered:
+        assert Sampled(Blanking(relation=relation), epsilon=epsilon, n=n).privacy().neighbours is covered
+        return
+    with pytest.raises(UnsupportedError, match=f"under {covered.__name__}, and this one is under {relation.__name__}"):
+        Sampled(Blanking(relation=relation), epsilon=epsilon, n=n)
+
+
+def test_a_promise_that_depends_on_the_number_of_rows_is_not_amplified():
+    """A sample of 37 of 100 rows would be learned from at epsilon 2, and the rate was computed for 1."""
+    with pytest.raises(UnsupportedError, match="every number of rows"):
+        Sampled(Blanking(relation=Replace, weaker_below=50), epsilon=0.5, n=100)
+
+
+def test_an_amplified_learner_runs_on_a_sample():
+    x = np.random.default_rng(0).integers(0, 64, 1000)
+    base = Amplified(ThresholdLearner(64, epsilon=1), blocks=2, epsilon=1)
+    for n in (None, 1000):
+        learner = Sampled(base, epsilon=0.5, n=n).fit(x, x >= 20, rng=SeededRandom(1))
+
+        assert learner.privacy() == PureDP(0.5, neighbours=AddRemove if n is None else Replace)
+        assert learner.predict([2, 60]).tolist() == [False, True]
+    assert [one.n for one in learner.learner_.learners_] == [94, 94]  # a quarter of the 377 drawn
+    with pytest.raises(ParameterError, match="n >= 2 blocks"):
+        Sampled(base, epsilon=0.5, n=10)  # a sample of three rows
 
 
 @pytest.mark.parametrize(

@@ -64,11 +64,17 @@ def subsampled(base: Guarantee, *, rate: Number, sampling: Sampling) -> Guarante
 def sampling_rate(base: PureDP, target: PureDP) -> Fraction:
     """The largest rate at which a sample turns `base` into `target`: (e^target - 1) / (e^base - 1), rounded down.
 
-    It is less than target / base: the notes' fraction is right in the limit only.
+    It is less than target / base: the notes' fraction is right in the limit only.  Both promises are in one relation,
+    AddRemove (Poisson sampling) or Replace (without replacement).
 
     >>> round(float(sampling_rate(PureDP(1), PureDP("0.1"))), 7)
     0.061207
     """
+    stated = {base.neighbours, target.neighbours} - {None}
+    if len(stated) > 1 or not stated <= {AddRemove, Replace}:
+        raise UnsupportedError(
+            "sampling amplifies a promise under AddRemove, or one under Replace, to the same relation"
+        )
     wanted, given = exact(target.epsilon), exact(base.epsilon)
     if wanted >= given:
         return Fraction(1)

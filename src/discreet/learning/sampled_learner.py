@@ -26,7 +26,7 @@ from discreet.learning.hypotheses import labelled, public_rows
 from discreet.learning.learner import Base, for_rows
 from discreet.privacy.event import PureEvent
 from discreet.privacy.guarantee import PureDP
-from discreet.privacy.neighbours import AddRemove, Replace
+from discreet.privacy.neighbours import AddRemove, Neighbours, Replace
 from discreet.privacy.number import Number, exact
 
 if TYPE_CHECKING:
@@ -63,14 +63,29 @@ class Sampled(Generic[Base]):
         require(exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
         public_rows(self.n)
         require(self.rows is None or self.rows >= 1, "a sample of at least one row", n=self.n, rate=float(self.rate))
+        if for_rows(self.learner, self.rows).privacy() != self._base():
+            raise UnsupportedError("sampling is stated for learners that promise the same for every number of rows")
+
+    @property
+    def _neighbours(self) -> type[Neighbours]:
+        return AddRemove if self.n is None else Replace
+
+    def _base(self) -> PureDP:
+        """What the learner promises without sampling, in the relation of the sample."""
+        base = for_rows(self.learner, self.n).privacy()
+        if not isinstance(base, PureDP):
+            raise UnsupportedError(f"sampling turns one pure promise into another, not {type(base).__name__}")
+        if base.neighbours not in (None, self._neighbours):
+            raise UnsupportedError(
+                f"n {'omitted' if self.n is None else 'given'}: a sample amplifies promises under"
+                f" {self._neighbours.__name__}, and this one is under {base.neighbours.__name__}"
+            )
+        return base
 
     @property
     def rate(self) -> Fraction:
         """The share of the rows that the learner sees, rounded down."""
-        base = for_rows(self.learner, None if self.n is None else 1).privacy()
-        if not isinstance(base, PureDP):
-            raise UnsupportedError(f"sampling turns one pure promise into another, not {type(base).__name__}")
-        return _rate(base, PureDP(self.epsilon))
+        return _rate(self._base(), PureDP(self.epsilon))
 
     @property
     def rows(self) -> int | None:
@@ -104,9 +119,8 @@ class Sampled(Generic[Base]):
 
     def privacy(self) -> PureDP:
         """epsilon, for one row added or removed, or for one row replaced where n is public."""
-        base = for_rows(self.learner, None if self.n is None else 1).privacy()
-        least = min(exact(self.epsilon), exact(base.epsilon))  # type: ignore[attr-defined]
-        return PureDP(least, neighbours=AddRemove if self.n is None else Replace)
+        least = min(exact(self.epsilon), exact(self._base().epsilon))
+        return PureDP(least, neighbours=self._neighbours)
 
     def event(self) -> PureEvent:
         """What ran: some epsilon-DP mechanism."""
