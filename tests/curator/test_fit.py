@@ -8,16 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from discreet.composition.price import price
 from discreet.curator import Curator
 from discreet.data.columns import Boolean, Categorical, Identifier, Integer
 from discreet.data.domain import Domain
 from discreet.data.records import Records
 from discreet.data.table import Table
-from discreet.errors import BudgetExhausted, DiscreetError, DomainError, ParameterError, require
+from discreet.errors import BudgetExhausted, DiscreetError, DomainError, ParameterError, UnsupportedError, require
 from discreet.learning.estimator import PrivateClassifier
 from discreet.learning.stored import from_bytes, to_bytes
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from discreet.privacy.neighbours import AddRemove
+from discreet.privacy.number import exact
 from discreet.release.allowance import Allowance
 
 DOMAIN = Domain(
@@ -89,6 +91,32 @@ def test_a_unit_of_two_rows_gets_twice_the_noise(tmp_path):
     one = curator(tmp_path / "one", rows_per_unit=1).fit(Counted(), table="visits", target="icu", budget=ZCDP(0.5))
 
     assert two.scale_ == pytest.approx(2 * one.scale_)
+
+
+def test_what_ran_is_told_for_the_unit(tmp_path):
+    model = curator(tmp_path).fit(Counted(), table="visits", target="icu", budget=ZCDP(0.5))
+
+    assert exact("0.499999") < price(model.event()).rho <= exact("0.5")  # for one row it would be an eighth
+
+
+def test_another_declaration_is_another_model(tmp_path):
+    held = curator(tmp_path)
+    first = held.fit(Counted(), table="visits", target="icu", budget=ZCDP(0.5))
+    wider = Domain({**DOMAIN, "age": Integer(0, 99)})
+    held.tables["visits"] = Table(frame(), domain=wider, unit="patient", rows_per_unit=2)
+    second = held.fit(Counted(), table="visits", target="icu", budget=ZCDP(0.5))
+
+    assert second.domain_ != first.domain_
+    assert held.budget.balance.spent.rho == 1
+
+
+def test_a_model_that_cannot_be_kept_is_refused_before_it_is_paid_for(tmp_path, monkeypatch):
+    held = curator(tmp_path)
+    monkeypatch.setattr(Counted, "_learned", lambda self: {"odd_": object()})
+
+    with pytest.raises(UnsupportedError):
+        held.fit(Counted(), table="visits", target="icu", budget=ZCDP(0.5))
+    assert held.budget.balance.spent.rho == 0
 
 
 def test_the_same_model_again_is_free_and_the_same(tmp_path):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,12 +27,12 @@ from discreet.data.domain import Domain, missing
 from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.data.histogram import Histogram
 from discreet.data.records import Records
-from discreet.errors import DomainError, ParameterError
+from discreet.errors import DomainError, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import RandomSource
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import Number, exact
-from discreet.release.allowance import for_one_row
+from discreet.release.group import as_event, for_a_unit, for_one_row
 
 if TYPE_CHECKING:
     from discreet.curator.curator import Curator
@@ -56,12 +57,12 @@ class Order:
     def key(self) -> str:
         """What makes two of them the same."""
         table = self.reading.table
-        settings = {name: repr(value) for name, value in sorted(self.model.get_params(deep=False).items())}
+        settings = {name: _written(value) for name, value in sorted(self.model.get_params(deep=False).items())}
         parts = [
             "fit",
             type(self.model).__qualname__,
             settings,
-            [list(self.reading.domain), self.target],
+            [list(self.reading.domain.to_dict().items()), self.target],
             [str(self.cost.epsilon), str(self.cost.rho), str(self.cost.delta)],
             [self.name, table.unit, table.version, table.rows_per_unit],
             PLANNER,
@@ -183,8 +184,16 @@ def _rehearse(order: Order) -> None:
     """Fit a copy to no rows: what the declaration and the settings do not allow is refused before it is paid for."""
     import numpy as np
 
+    from discreet.learning.stored import to_bytes
+
     empty = Records(order.reading.domain, [np.zeros(0, dtype=np.int64) for _ in order.reading.domain])
-    _fitted(order, _copy(order.model), empty, None)
+    to_bytes(_fitted(order, _copy(order.model), empty, None))  # a model that cannot be kept is refused as well
+
+
+def _written(value: object) -> str:
+    """A parameter in full: an array that is printed may leave numbers out."""
+    data = getattr(value, "tobytes", None)
+    return repr(value) if data is None else f"{value!r} {hashlib.sha256(data()).hexdigest()}"
 
 
 def _copy(model: Model) -> Model:
@@ -202,4 +211,8 @@ def _fitted(
     declared = None if order.target is None else order.reading.domain[order.target]
     model.fit_rows(rows, target=order.target, declared=declared, budget=order.row, rng=rng)
     model.guarantee_ = order.promise
+    with suppress(UnsupportedError):
+        model.event_ = for_a_unit(model.event_, order.reading.table.rows_per_unit)
+        return model
+    model.event_ = as_event(order.promise)  # a group of such events has no event of its own
     return model

@@ -27,7 +27,7 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.convert import gaussian_delta_up
 from discreet.privacy.enclosure import root_bounds, root_up
 from discreet.privacy.gaussian_profile import unit_mu
-from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
+from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.number import exact
 from discreet.release.noise import Noise
 
@@ -95,27 +95,6 @@ class Allowance:
             square = 8 * share if isinstance(self.budget, ZCDP) else share / EIGHTH_OF_PI
             epsilon = root_bounds(square)[0]
         return Exponential(epsilon=epsilon, sensitivity=sensitivity, monotone=monotone)
-
-
-def for_one_row(budget: Guarantee, rows: int) -> Guarantee:
-    """What one row may cost so that a unit of so many rows costs the budget.
-
-    >>> for_one_row(PureDP(1), 10), for_one_row(ZCDP(1), 10)
-    (PureDP(epsilon=0.1), ZCDP(rho=0.01))
-    """
-    from dataclasses import replace
-
-    if rows == 1:
-        return budget
-    match budget:
-        case PureDP():
-            return replace(budget, epsilon=exact(budget.epsilon) / rows)
-        case ZCDP():
-            return replace(budget, rho=exact(budget.rho) / rows**2)
-        case GaussianDP():
-            return GaussianDP.from_square(budget.square / rows**2, neighbours=budget.neighbours)
-        case _:
-            raise UnsupportedError("units of several rows are paid in PureDP, ZCDP or GaussianDP")
 
 
 @functools.lru_cache(maxsize=1024)

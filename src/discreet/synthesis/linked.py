@@ -16,6 +16,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from discreet.data.columns import Column, Integer
 from discreet.data.domain import Domain
@@ -33,6 +34,9 @@ from discreet.synthesis.encoding import MOST
 from discreet.synthesis.linked_synthetic import LinkedSynthetic
 from discreet.synthesis.small_universe import share
 from discreet.synthesis.synthesizer import Method, Synthesizer
+
+if TYPE_CHECKING:
+    from discreet.data.engines.duckdb import DuckDB
 
 PARENT = Fraction(1, 2)  # of the budget; the children share the rest
 
@@ -150,10 +154,12 @@ class LinkedSynthesizer:
         rng: RandomSource | None = None,
         salts: Mapping[str, int] | None = None,
         progress: bool = False,
+        engine: DuckDB | None = None,
     ) -> LinkedSynthetic:
         """Measure and fit: frames or files by name, in each of which the column `unit` says whose row it is.
 
-        Which rows of a unit are kept depends on the `salts` of the tables, which are public.
+        Which rows of a unit are kept depends on the `salts` of the tables, which are public.  `progress=True` shows the
+        rounds of each table in turn; `engine` is what joins them.
         """
         require(set(data) == set(self.domains), "data for every table", tables=list(data))
         domains = self.countable()
@@ -161,8 +167,11 @@ class LinkedSynthesizer:
             if unit in domain:
                 raise DomainError(f"the unit {unit!r} is a column of {name!r}: leave it out of the domain")
         limits = {name: self.rows_per_unit[name] for name in self.children}
-        rows = linked_positions(data, domains, unit=unit, rows_per_unit=limits, salts=salts)
-        models = {name: one.fit(Records(one.domain, rows[name]), rng=rng) for name, one in self.synthesizers().items()}
+        rows = linked_positions(data, domains, unit=unit, rows_per_unit=limits, salts=salts, engine=engine)
+        models = {
+            name: one.fit(Records(one.domain, rows[name]), rng=rng, progress=progress)
+            for name, one in self.synthesizers().items()
+        }
         return LinkedSynthetic(unit=unit, parent=self.parent, models=models, guarantee=self.privacy())
 
     def privacy(self) -> Guarantee:

@@ -14,8 +14,8 @@ from discreet.errors import UnsupportedError, require
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.number import exact
 from discreet.queries.marginals import Marginals, marginals
+from discreet.release.group import for_one_row
 from discreet.release.mwem import MWEM
-from discreet.synthesis.group import for_one_row
 
 if TYPE_CHECKING:
     from discreet.data.domain import Domain

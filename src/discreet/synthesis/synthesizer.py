@@ -27,11 +27,11 @@ from discreet.privacy.neighbours import Neighbours
 from discreet.queries.marginals import Marginals, marginals
 from discreet.queries.workload import Workload, same_domain, swaps
 from discreet.release.counted import counted, one_dataset
+from discreet.release.group import for_a_unit, for_one_row
 from discreet.release.noise import relation_for
 from discreet.synthesis import singles, small_universe
 from discreet.synthesis.adaptive import CELLS, KEPT, SMALLEST, Adaptive, Progress, candidates
 from discreet.synthesis.encoding import MOST, Encoding
-from discreet.synthesis.group import for_a_unit, for_one_row
 from discreet.synthesis.progress_bar import bar
 from discreet.synthesis.schedule import Schedule, schedule
 from discreet.synthesis.synthetic import Synthetic

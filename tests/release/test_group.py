@@ -1,4 +1,4 @@
-"""discreet.synthesis.group: what a unit of several rows costs."""
+"""discreet.release.group: what a unit of several rows costs."""
 
 from fractions import Fraction
 
@@ -18,7 +18,7 @@ from discreet.privacy.event import (
 )
 from discreet.privacy.neighbours import AddRemove
 from discreet.synthesis import Synthesizer
-from discreet.synthesis.group import for_a_unit, for_one_row
+from discreet.release.group import for_a_unit, for_one_row
 
 DOMAIN = dc.Domain({"age": dc.Integer(0, 9), "ward": dc.Categorical(list("pqr")), "icu": dc.Boolean()})
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from discreet.errors import UnsupportedError
 from discreet.privacy.event import (
+    ApproxEvent,
     ComposedEvent,
     Event,
     ExponentialEvent,
@@ -16,8 +17,9 @@ from discreet.privacy.event import (
     LaplaceEvent,
     PureEvent,
     RepeatedEvent,
+    ZCDPEvent,
 )
-from discreet.privacy.guarantee import ZCDP, PureDP
+from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.number import exact
 
 
@@ -48,8 +50,26 @@ def for_a_unit(event: Event, rows_per_unit: int) -> Event:
             return ExponentialEvent(epsilon=k * exact(event.epsilon))
         case PureEvent():
             return PureEvent(epsilon=k * exact(event.epsilon))
+        case ZCDPEvent():
+            return ZCDPEvent(rho=k * k * exact(event.rho))
         case ComposedEvent():
             return ComposedEvent(events=tuple(for_a_unit(one, k) for one in event.events))
         case RepeatedEvent():
             return RepeatedEvent(event=for_a_unit(event.event, k), count=event.count)
     raise UnsupportedError(f"what a {type(event).__name__} costs a group of rows is not settled here")
+
+
+def as_event(promise: Guarantee) -> Event:
+    """A promise as what ran, where nothing finer is known.
+
+    >>> as_event(ZCDP(0.5))
+    ZCDPEvent(rho=Fraction(1, 2))
+    """
+    match promise:
+        case PureDP():
+            return PureEvent(epsilon=promise.epsilon)
+        case ZCDP():
+            return ZCDPEvent(rho=promise.rho)
+        case ApproxDP():
+            return ApproxEvent(epsilon=promise.epsilon, delta=promise.delta)
+    raise UnsupportedError(f"{type(promise).__name__} has no event")
