@@ -12,12 +12,12 @@ from discreet.data import Boolean, Domain, Identifier, Integer, Real, Table
 from discreet.errors import BudgetExhausted, ParameterError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning.statistical_conjunctions import learn_conjunction
-from discreet.learning.statistical_descent import descent_excess, learn_linear
+from discreet.learning.statistical_descent import LearnedLinear, _logistic, descent_excess, learn_linear
 from discreet.learning.statistical_halfspace import halfspace_rounds, learn_halfspace
 from discreet.learning.statistical_means import learn_means
 from discreet.learning.statistical_oracle import StatisticalQueryOracle
 from discreet.learning.statistical_tree import Leaf, LearnedTree, learn_stump, learn_tree, tree_queries
-from discreet.queries.statistical import Tolerance, centre, normalised
+from discreet.queries.statistical import Tolerance, centre, normalised, whole
 from discreet.queries.statistical_pieces import Affine
 from tests.scale import counts
 
@@ -326,3 +326,18 @@ def test_what_cannot_be_learned_is_refused_before_anything_is_asked(wrong):
         wrong(oracle)
 
     assert oracle.asked == 0
+
+
+@pytest.mark.parametrize("d", [3, 16, 40])
+def test_what_a_row_says_is_the_same_to_the_last_bit_whatever_rows_are_beside_it(d):
+    """A product of matrices adds in an order that depends on how many rows there are."""
+    rng = np.random.default_rng(d)
+    rows = rng.uniform(-1, 1, (300, d + 1))
+    features, w = [Affine.of({i: 1}, offset=0.01 * i) for i in range(d)], rng.uniform(-1, 1, d)
+    query = _logistic(features, Affine.of({d: 1}), w, 1.0)[0]
+    model = LearnedLinear(tuple(features), w)
+    for say in (query.values, model.predict, lambda part: whole(query, part)):
+        together = say(rows).tolist()
+
+        assert [say(rows[i : i + 1]).tolist()[0] for i in range(300)] == together
+        assert say(rows[1:]).tolist() == together[1:]

@@ -45,9 +45,17 @@ class LearnedLinear:
 
     def predict(self, rows: Rows) -> Floats:
         """<w, x>: the target, or for the logistic loss the log-odds of it being positive."""
-        import numpy as np
+        return _along(self.features, self.weights, rows)
 
-        return np.stack([feature.on(rows) for feature in self.features], axis=1) @ self.weights
+
+def _along(features: Sequence[Affine], weights: Floats, rows: Rows) -> Floats:
+    """<w, x> of each row, added feature by feature: a product of matrices would round a row by its neighbours."""
+    import numpy as np
+
+    found = np.zeros(len(rows))
+    for feature, weight in zip(features, weights.tolist(), strict=True):
+        found += weight * feature.on(rows)
+    return found
 
 
 def descent_excess(*, rounds: int, radius: float, tau: float, d: int, loss: Loss = "squared") -> float:
@@ -117,7 +125,7 @@ def _logistic(features: Sequence[Affine], target: Affine, w: Floats, steepest: f
     def gradient(feature: Affine) -> RowFunction:
         def values(rows: Rows) -> Floats:
             sign = np.where(target.on(rows) >= 0, 1.0, -1.0)
-            odds = np.stack([form.on(rows) for form in features], axis=1) @ w
+            odds = _along(features, w, rows)
             return -sign * feature.on(rows) / (steepest * (1 + np.exp(np.clip(sign * odds, -700, 700))))
 
         return RowFunction(values)
