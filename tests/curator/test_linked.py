@@ -8,6 +8,8 @@ import pytest
 
 from discreet.curator import Curator
 from discreet.data import Boolean, Categorical, Domain, Identifier, Integer, Table
+from discreet.data.engines import semantics
+from discreet.data.engines.duckdb import DuckDB
 from discreet.errors import BudgetExhausted, DiscreetError, DomainError, LedgerError, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.ledger import Ledger
@@ -153,6 +155,40 @@ def test_what_cannot_be_linked_is_refused_free(curator, ledger):
         with pytest.raises(kind, match=words):
             call()
     assert spends(ledger) == []
+
+
+def test_units_that_two_tables_write_otherwise_are_refused_free(ledger):
+    held = tables()
+    visits = held["visits"]
+    unsigned = Table(
+        visits.source.astype({"who": np.uint64}), domain=visits.domain, unit="who", rows_per_unit=visits.rows_per_unit
+    )
+    curator = Curator(held | {"visits": unsigned}, budget=PureDP(2), ledger=ledger, rng=SeededRandom(1))
+
+    with pytest.raises(DomainError, match="all integers, all texts or of one type"):
+        made(curator)
+    assert spends(ledger) == []
+
+
+def test_rows_are_read_by_the_engine_that_was_given_once_it_passed_its_test(ledger, monkeypatch):
+    seen, real, engine = set(), DuckDB._open, DuckDB(memory="1100MB", threads=1)
+    curator = Curator(tables(), budget=PureDP(2), ledger=ledger, engine=engine, rng=SeededRandom(1))
+
+    def noting(self):
+        seen.add(self)
+        return real(self)
+
+    monkeypatch.setattr(DuckDB, "_open", noting)
+    with monkeypatch.context() as patched:
+        patched.setattr(semantics, "ASSUMED", (*semantics.ASSUMED, ("1 // 0 IS NULL", True)))
+        with pytest.raises(UnsupportedError, match="1 // 0"):
+            made(curator)
+    refused = len(spends(ledger))
+    made(curator)
+
+    assert refused == 0
+    assert len(spends(ledger)) == 1
+    assert seen == {engine}
 
 
 def test_seeded_noise_is_refused_by_a_real_ledger():

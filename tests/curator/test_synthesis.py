@@ -14,6 +14,7 @@ from discreet.curator import Curator
 from discreet.curator.reading import Reading, positions
 from discreet.curator.synthesis_run import ordered
 from discreet.data import Boolean, Categorical, Domain, Identifier, Integer, Real, Records, Table, Text
+from discreet.data.engines import semantics
 from discreet.data.engines.duckdb import DuckDB
 from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.errors import BudgetExhausted, DiscreetError, DomainError, LedgerError, ParameterError, UnsupportedError
@@ -417,6 +418,29 @@ def test_what_cannot_be_made_is_refused_free(curator, visits, ledger):
         with pytest.raises(kind, match=words):
             call()
     assert spends(ledger) == []
+
+
+def test_rows_are_read_by_the_engine_that_was_given_once_it_passed_its_test(visits, ledger, monkeypatch):
+    """Row by row, where there are too many cells to count."""
+    monkeypatch.setattr("discreet.curator.reading.LISTED", 1)
+    seen, real, engine = set(), DuckDB._open, DuckDB(memory="1200MB", threads=1)
+    curator = Curator({"visits": visits}, budget=PureDP(1), ledger=ledger, engine=engine, rng=SeededRandom(1))
+
+    def noting(self):
+        seen.add(self)
+        return real(self)
+
+    monkeypatch.setattr(DuckDB, "_open", noting)
+    with monkeypatch.context() as patched:
+        patched.setattr(semantics, "ASSUMED", (*semantics.ASSUMED, ("1 // 0 IS NULL", True)))
+        with pytest.raises(UnsupportedError, match="1 // 0"):
+            made(curator)
+    refused = len(spends(ledger))
+    made(curator)
+
+    assert refused == 0
+    assert len(spends(ledger)) == 1
+    assert seen == {engine}
 
 
 def test_a_public_table_needs_no_model(visits, ledger):

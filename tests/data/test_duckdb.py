@@ -17,8 +17,8 @@ import pytest
 from discreet.data.aggregation import Aggregation, Key, Measure
 from discreet.data.columns import Categorical, Date, Identifier, Integer, Real, Text
 from discreet.data.domain import Domain
-from discreet.data.engines import semantics, sources
-from discreet.data.engines.duckdb import DuckDB
+from discreet.data.engines import positions, semantics, sources
+from discreet.data.engines.duckdb import DuckDB, checked
 from discreet.data.table import Table
 from discreet.errors import DiscreetError, DomainError, ParameterError, UnsupportedError
 from tests.data.tables import sql
@@ -287,6 +287,18 @@ def test_an_engine_that_computes_otherwise_is_refused(monkeypatch):
         DuckDB().check()
     with pytest.raises(UnsupportedError):
         run(pa.table(ROWS), engine=DuckDB(memory="1GB"))
+    with pytest.raises(UnsupportedError):
+        DuckDB(memory="1GB").ready(Table(pa.table(ROWS), domain=DOMAIN, unit="who"), PLAN)
+
+
+def test_an_engine_that_computes_otherwise_reads_no_row(monkeypatch):
+    monkeypatch.setattr(semantics, "ASSUMED", (*semantics.ASSUMED, ("1 // 0 IS NULL", True)))
+    checked.cache_clear()  # the self-test ran before, on an engine that passed it
+
+    for engine in (None, DuckDB(memory="1GB")):
+        for read in (positions.positions, positions.ready):
+            with pytest.raises(UnsupportedError, match="1 // 0"):
+                read(pa.table(ROWS), DOMAIN.project(["age"]), unit="who", engine=engine)
 
 
 def test_every_assumption_can_fail(monkeypatch):

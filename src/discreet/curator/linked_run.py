@@ -41,6 +41,7 @@ class Order:
     """What is to be made, from which tables, at which price: public facts only."""
 
     tables: Mapping[str, Table]
+    engine: DuckDB
     synthesizer: LinkedSynthesizer
     cost: Price
 
@@ -72,7 +73,7 @@ class Order:
 
     def ready(self) -> None:
         """Refuse a source or column that is not there, before anything is paid."""
-        linked_positions.ready(self._sources, self.synthesizer.countable(), unit=self.unit)
+        linked_positions.ready(self._sources, self.synthesizer.countable(), unit=self.unit, engine=self.engine)
 
     @property
     def _sources(self) -> dict[str, object]:
@@ -81,7 +82,7 @@ class Order:
     def fit(self, curator: Curator, *, progress: bool) -> LinkedSynthetic:
         """Read and fit: the only look at the rows."""
         salts = {name: table.salt for name, table in self.tables.items()}
-        given = {"unit": self.unit, "rng": curator._rng, "salts": salts, "progress": progress}
+        given = {"unit": self.unit, "rng": curator._rng, "salts": salts, "progress": progress, "engine": self.engine}
         return guarded(lambda: self.synthesizer.fit(self._sources, **given))
 
 
@@ -110,7 +111,7 @@ def synthesize_linked(
     for name in settings:
         if name not in SETTINGS:
             raise ParameterError(f"need settings among {', '.join(SETTINGS)}, got {name!r}")
-    held = _linked(curator, tables)
+    held, engine = _linked(curator, tables)
     for name, named in (columns or {}).items():
         if name not in held:
             raise ParameterError(f"need columns of the tables {', '.join(held)}, got {name!r}")
@@ -124,7 +125,7 @@ def synthesize_linked(
     limits = {name: held[name].rows_per_unit for name in children}
     given = {"method": method, **settings}
     synthesizer = LinkedSynthesizer(domains, parent=parent, rows_per_unit=limits, budget=paid, **given)
-    order = Order(held, synthesizer, cost)
+    order = Order(held, engine, synthesizer, cost)
     key = order.key()
     with curator.ledger.turn(key, analyst=analyst):
         if fresh or curator.ledger.recall(key, analyst=analyst) is None:
@@ -138,8 +139,11 @@ def synthesize_linked(
     return replace(made, wanted=units, receipt=receipt)
 
 
-def _linked(curator: Curator, names: Sequence[str]) -> dict[str, Table]:
-    """The tables, when they can be linked: two or more of one unit, on DuckDB, the first with one row for each."""
+def _linked(curator: Curator, names: Sequence[str]) -> tuple[dict[str, Table], DuckDB]:
+    """The tables, when they can be linked: two or more of one unit, on DuckDB, the first with one row for each.
+
+    They are joined on the engine of the first.
+    """
     if isinstance(names, str) or len(names) < 2 or len(set(names)) < len(names):
         raise ParameterError(f"need the names of at least two tables, the parent first, got {names!r}")
     held = {name: private(curator, name) for name in names}
@@ -148,10 +152,13 @@ def _linked(curator: Curator, names: Sequence[str]) -> dict[str, Table]:
         raise DomainError(f"linked tables share the column that names their unit; {', '.join(held)} do not")
     if parent.rows_per_unit != 1:
         raise DomainError(f"the first table has one row for each {parent.unit}; {names[0]!r} declares more")
+    engines = []
     for name, table in held.items():
-        if not isinstance(table.engine or curator._engine or engine_for(table.source), DuckDB):
+        engine = table.engine or curator._engine or engine_for(table.source)
+        if not isinstance(engine, DuckDB):
             raise UnsupportedError(f"linked tables are joined in DuckDB; {name!r} is on another engine")
-    return held
+        engines.append(engine)
+    return held, engines[0]
 
 
 def _packed(made: LinkedSynthetic) -> bytes:

@@ -74,6 +74,12 @@ class Reading:
         """Whether the engine counts the tables of the workload."""
         return bool(self.sets) and not self.counted and not isinstance(self.engine, DuckDB)
 
+    @property
+    def _duckdb(self) -> DuckDB:
+        """The engine that reads row by row."""
+        assert isinstance(self.engine, DuckDB)
+        return self.engine
+
     def _tables(self) -> TablesOfCounts:
         return TablesOfCounts(
             self.table, self.sets, domain=self.coarse or self.domain, engine=self.engine, cuts=self.cuts
@@ -86,7 +92,7 @@ class Reading:
         elif self.counted:
             self.engine.ready(self.table, self.aggregation())
         else:
-            positions.ready(self.table.source, self.domain, unit=self.table.unit)
+            positions.ready(self.table.source, self.domain, unit=self.table.unit, engine=self._duckdb)
 
     def aggregation(self) -> Aggregation:
         """One group a cell; which groups the rows of a unit lie in does not matter, only how many rows."""
@@ -111,7 +117,7 @@ class Reading:
             assert isinstance(sealed, Sealed)
             return sealed.through(lambda cells: release(Histogram(self.domain, cells[:, 0])))
         table = self.table
-        bound = {"unit": table.unit, "rows_per_unit": table.rows_per_unit, "salt": table.salt}
+        bound = {"unit": table.unit, "rows_per_unit": table.rows_per_unit, "salt": table.salt, "engine": self._duckdb}
         return release(Records(self.domain, positions.positions(table.source, self.domain, **bound)))
 
 

@@ -51,7 +51,7 @@ def source(data: object, workload: Marginals, neighbours: type[Neighbours]) -> C
             raise DomainError(f"the table declares column {name!r} otherwise than the workload")
     engine = data.engine or engine_for(data.source)
     if isinstance(engine, DuckDB) and not isinstance(data.source, Relation):
-        bound = {"unit": data.unit, "rows_per_unit": 1, "salt": data.salt}
+        bound = {"unit": data.unit, "rows_per_unit": 1, "salt": data.salt, "engine": engine}
         return Records(workload.domain, positions(data.source, workload.domain, **bound))
     return one_dataset(TablesOfCounts(data, workload.sets, domain=workload.domain), neighbours)
 

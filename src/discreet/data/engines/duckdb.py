@@ -49,13 +49,14 @@ class DuckDB:
             verify(connection)
 
     def ready(self, table: Table, aggregation: Aggregation) -> None:
-        """Refuse a source or column that is not there; only the schema is read."""
+        """Refuse an engine that fails its test, or a source or column that is not there; only the schema is read."""
+        checked(self)
         with self._open() as connection:
             self._attach(connection, table, aggregation)
 
     def run(self, table: Table, aggregation: Aggregation) -> Sealed | SealedGroups:
         """Every cell and measure: (cells, measures), cells in C order over the keys, absent cells zero."""
-        _checked(self)
+        checked(self)
         connection = self._open()
         try:
             rows = self._attach(connection, table, aggregation)
@@ -126,6 +127,6 @@ def _columns(connection: duckdb.DuckDBPyConnection, place: str, needed: set[str]
 
 
 @functools.cache
-def _checked(engine: DuckDB) -> None:
+def checked(engine: DuckDB) -> None:
     """The self-test, once in a process for each setting."""
     engine.check()

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from discreet.data.domain import Domain
 from discreet.data.engines import sources
-from discreet.data.engines.duckdb import DuckDB
-from discreet.data.engines.positions import bounded, statement
+from discreet.data.engines.positions import bounded, opened, statement
+from discreet.data.engines.relations import naming_of
 from discreet.data.engines.results import constant_faults, reached
 from discreet.errors import DomainError
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import duckdb
     import numpy as np
     import numpy.typing as npt
+
+    from discreet.data.engines.duckdb import DuckDB
 
     Columns = list[npt.NDArray[np.int64]]
 
@@ -32,6 +34,7 @@ def linked_positions(
     unit: str,
     rows_per_unit: Mapping[str, int],
     salts: Mapping[str, int] | None = None,
+    engine: DuckDB | None = None,
 ) -> dict[str, Columns]:
     """One list of columns for each table; the first table is the parent, `rows_per_unit` names the children.
 
@@ -50,7 +53,7 @@ def linked_positions(
     import numpy as np
 
     made: dict[str, Columns] = {}
-    with DuckDB()._open() as connection:
+    with opened(engine) as connection:
         selects = reached(lambda: _selects(connection, frames, domains, unit), "the source cannot be opened")
         for name, (sql, wide) in _joined(selects, domains, rows_per_unit, salts or {}).items():
             found = constant_faults(lambda sql=sql: connection.execute(sql).fetchnumpy())
@@ -58,24 +61,36 @@ def linked_positions(
     return made
 
 
-def ready(frames: Mapping[str, object], domains: Mapping[str, Domain], *, unit: str) -> None:
-    """Refuse sources, columns or units that are not there or differ in kind; only the schemas are read."""
-    with DuckDB()._open() as connection:
+def ready(
+    frames: Mapping[str, object], domains: Mapping[str, Domain], *, unit: str, engine: DuckDB | None = None
+) -> None:
+    """Refuse an engine that fails its test, and sources, columns or units that are not there or differ in kind.
+
+    Only the schemas are read.
+    """
+    with opened(engine) as connection:
         reached(lambda: _selects(connection, frames, domains, unit), "the source cannot be opened")
 
 
 def _selects(
     connection: duckdb.DuckDBPyConnection, frames: Mapping[str, object], domains: Mapping[str, Domain], unit: str
 ) -> dict[str, tuple[str, str]]:
-    """For each table its rows with their units, and of which kind these are: the same for all."""
+    """For each table its rows with their units, and of which kind these are.
+
+    All write them alike: where 7 is one integer without a sign and another with one, it would be two people.
+    """
     places = sources.attach(connection, [frames[name] for name in domains])
-    made = {}
+    made, namings = {}, set()
     for place, (name, domain) in zip(places, domains.items(), strict=True):
         sql, kind = statement(connection, place, domain, unit)
         assert kind is not None
         made[name] = (sql, kind)
-    if len({kind for _, kind in made.values()}) > 1:
-        raise DomainError(f"the unit {unit!r} is a number in one of the tables {', '.join(made)} and text in another")
+        namings.add(naming_of(kind, sources.columns(connection, place)[unit]))
+    if len(namings) > 1:
+        raise DomainError(
+            f"the unit {unit!r} must be all integers, all texts or of one type in the tables {', '.join(made)},"
+            f" got {sorted(namings)}"
+        )
     return made
 
 

@@ -13,7 +13,7 @@ from discreet.data.domain import Domain, missing
 from discreet.data.engines import hashing, sources
 from discreet.data.engines.codes import code
 from discreet.data.engines.dialect import DUCKDB
-from discreet.data.engines.duckdb import DuckDB
+from discreet.data.engines.duckdb import DuckDB, checked
 from discreet.data.engines.results import constant_faults, reached
 from discreet.errors import DomainError
 
@@ -31,6 +31,7 @@ def positions(
     rows_per_unit: int = 1,
     salt: int = 0,
     every_row: bool = False,
+    engine: DuckDB | None = None,
 ) -> list[npt.NDArray[np.int64]]:
     """One array per column; rows with a NULL where none is declared, or without their unit, are dropped.
 
@@ -43,7 +44,7 @@ def positions(
     """
     import numpy as np
 
-    with DuckDB()._open() as connection:
+    with opened(engine) as connection:
         sql, kind = reached(
             lambda: _statement(connection, frame, domain, unit, every_row=every_row), "the source cannot be opened"
         )
@@ -53,10 +54,17 @@ def positions(
     return [np.asarray(found[f"c{number}"]) for number in range(len(domain))]
 
 
-def ready(frame: object, domain: Domain, *, unit: str | None = None) -> None:
-    """Refuse a source or column that is not there; only the schema is read."""
-    with DuckDB()._open() as connection:
+def ready(frame: object, domain: Domain, *, unit: str | None = None, engine: DuckDB | None = None) -> None:
+    """Refuse an engine that fails its test, or a source or column that is not there; only the schema is read."""
+    with opened(engine) as connection:
         reached(lambda: _statement(connection, frame, domain, unit), "the source cannot be opened")
+
+
+def opened(engine: DuckDB | None) -> duckdb.DuckDBPyConnection:
+    """A connection of that engine, which has passed its self-test: the SQL of positions assumes what all SQL does."""
+    used = DuckDB() if engine is None else engine
+    checked(used)
+    return used._open()
 
 
 def _statement(

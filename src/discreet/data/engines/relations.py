@@ -77,7 +77,7 @@ def _scan(scan: Scan, place: Place, dialect: Dialect) -> Rows:
     kind, naming = None, ""
     if table.unit is not None:
         unit, kind = dialect.unit(table.unit, physical=physical[table.unit])
-        naming = _naming(kind, physical[table.unit])
+        naming = naming_of(kind, physical[table.unit])
         made.append(f"{unit} AS {dialect.quoted(UNIT)}")
         needed.append(f"{dialect.quoted(UNIT)} IS NOT NULL")
     sql = f"SELECT {', '.join(made) or _nothing(dialect)} FROM {source}"
@@ -86,7 +86,7 @@ def _scan(scan: Scan, place: Place, dialect: Dialect) -> Rows:
     return Rows(sql, kind, frozenset(texts), naming)
 
 
-def _naming(kind: UnitKind, physical: str) -> str:
+def naming_of(kind: UnitKind, physical: str) -> str:
     """How a type writes its values: 7 is another text as a float, and another integer where there is no sign."""
     name = physical.upper()
     if kind == "BIGINT":

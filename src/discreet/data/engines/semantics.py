@@ -1,7 +1,7 @@
 """What the generated SQL assumes of DuckDB, each assumption with the answer it needs.
 
 Engines change: from one version to the next `//` by zero went from NULL to an error.  The list is run before the
-first aggregation of a process, on an engine without data; if one answer differs, nothing is ever run.
+first aggregation or reading of a process, on an engine without data; if one answer differs, nothing is ever run.
 An engine of an unknown version is used if and only if it gives all of them.
 """
 
