@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from discreet.data.domain import Domain
 from discreet.data.engines import sources
+from discreet.data.engines.dialect import UnitKind
 from discreet.data.engines.positions import bounded, opened, statement
 from discreet.data.engines.relations import naming_of
 from discreet.data.engines.results import constant_faults, reached
@@ -74,7 +75,7 @@ def ready(
 
 def _selects(
     connection: duckdb.DuckDBPyConnection, frames: Mapping[str, object], domains: Mapping[str, Domain], unit: str
-) -> dict[str, tuple[str, str]]:
+) -> dict[str, tuple[str, UnitKind]]:
     """For each table its rows with their units, and of which kind these are.
 
     All write them alike: where 7 is one integer without a sign and another with one, it would be two people.
@@ -95,7 +96,7 @@ def _selects(
 
 
 def _joined(
-    selects: Mapping[str, tuple[str, str]],
+    selects: Mapping[str, tuple[str, UnitKind]],
     domains: Mapping[str, Domain],
     rows_per_unit: Mapping[str, int],
     salts: Mapping[str, int],

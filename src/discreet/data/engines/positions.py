@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from discreet.data.domain import Domain, missing
 from discreet.data.engines import hashing, sources
 from discreet.data.engines.codes import code
-from discreet.data.engines.dialect import DUCKDB
+from discreet.data.engines.dialect import DUCKDB, UnitKind
 from discreet.data.engines.duckdb import DuckDB, checked
 from discreet.data.engines.results import constant_faults, reached
 from discreet.errors import DomainError
@@ -69,14 +69,14 @@ def opened(engine: DuckDB | None) -> duckdb.DuckDBPyConnection:
 
 def _statement(
     connection: duckdb.DuckDBPyConnection, frame: object, domain: Domain, unit: str | None, *, every_row: bool = False
-) -> tuple[str, str | None]:
+) -> tuple[str, UnitKind | None]:
     (place,) = sources.attach(connection, [frame])
     return statement(connection, place, domain, unit, every_row=every_row)
 
 
 def statement(
     connection: duckdb.DuckDBPyConnection, place: str, domain: Domain, unit: str | None, *, every_row: bool = False
-) -> tuple[str, str | None]:
+) -> tuple[str, UnitKind | None]:
     """The rows of a relation as columns c0, c1, ... and u, the unit, if one is named; and of which kind it is."""
     physical = sources.columns(connection, place)
     chosen, kept, kind = [], [], None
