@@ -28,7 +28,7 @@ from discreet.hazmat.entropy import RandomSource
 from discreet.learning.clipped_moments import mean_sensitivities, noisy_means
 from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateEstimator
-from discreet.learning.k_means_grid import CELLS, first_centres, side
+from discreet.learning.k_means_grid import CELLS, along, first_centres, side
 from discreet.learning.least_noise import least_noise
 from discreet.learning.principal_components_fit import entries, subspace
 from discreet.learning.scaling_units import in_units
@@ -104,10 +104,10 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
         if self.expected_rows is not None:
             whole("expected_rows", self.expected_rows)
         design = Design(rows.domain)
-        along = design.width > AXES
+        wide = design.width > AXES
         allowance = allowance_for(budget, design.width, k)
         vectors = design.floats(rows)
-        first = self._along(vectors, design, allowance, rng) if along else self._over(vectors, allowance, rng)
+        first = self._along(vectors, design, allowance, rng) if wide else self._over(vectors, allowance, rng)
         nearest = _nearest(vectors, first.centres)
         found = noisy_means(
             vectors - first.centres[nearest],
@@ -161,7 +161,7 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
         noise = allowance.noise(GRID_ALONG * allowance.total, absolute=1, square=1)
         rows = found.count if self.expected_rows is None else float(self.expected_rows)
         parts = side(rows, math.sqrt(variance(noise)), axes=axes, clusters=self.n_clusters)
-        points = (vectors - found.mean) @ found.directions[:axes].T / widths
+        points = along(vectors, found.mean, found.directions[:axes]) / widths
         middle, _ = first_centres(points, self.n_clusters, rows, parts=parts, noise=noise, rng=rng)
         return First(
             centres=found.mean + (middle * widths) @ found.directions[:axes],

@@ -1,10 +1,10 @@
 """A first guess at centres: noisy counts on a grid over the declared ranges, then k-means on the cells.
 
-Theorem.  A row is in one cell, so all counts together move by 1, in l1 and in l2, whatever the number of cells is: one
-release of the whole budget's share.  The side of a cell is a function of a public or paid-for number of rows: as many
-cells as the rows are worth noise.  Counts below what noise alone reaches in some cell are dropped, and every cell gets
-the same small weight besides, so that a release which is all noise ends in centres spread over the declared box.
-Proof: docs/theory/clustering.md.
+Theorem.  A row is in one cell, and no other row decides in which, so all counts together move by 1, in l1 and in l2,
+whatever the number of cells is: one release of the whole budget's share.  The side of a cell is a function of a public
+or paid-for number of rows: as many cells as the rows are worth noise.  Counts below what noise alone reaches in some
+cell are dropped, and every cell gets the same small weight besides, so that a release which is all noise ends in
+centres spread over the declared box.  Proof: docs/theory/clustering.md.
 """
 
 from __future__ import annotations
@@ -48,6 +48,26 @@ def side(rows: float, sd: float, *, axes: int, clusters: int, most: int = CELLS)
     wanted = math.floor((factor * worth) ** (1 / axes) + 1e-9)
     least = math.ceil((4 * clusters) ** (1 / axes) - 1e-9)
     return max(2, least, min(wanted, math.floor(most ** (1 / axes) + 1e-9)))
+
+
+def along(vectors: Floats, mean: Floats, axes: Floats) -> Floats:
+    """Vectors less a mean, by their coordinates along axes (one a row): the same for a vector whatever is beside it.
+
+    Coordinates are added entry by entry.  A product of matrices would add in an order that depends on the place of a
+    row and on the number of rows, so that one row more could move others into another cell.
+
+    >>> import numpy as np
+    >>> along(np.array([[3.0, 1.0]]), np.array([1.0, 1.0]), np.array([[0.5, 0.0], [0.5, 0.5]]))
+    array([[1., 1.]])
+    """
+    import numpy as np
+
+    found = np.zeros((len(axes), len(vectors)))
+    for place, middle in enumerate(mean.tolist()):
+        entry = vectors[:, place] - middle
+        for coordinate, weight in zip(found, axes[:, place].tolist(), strict=True):
+            coordinate += entry * weight
+    return found.T
 
 
 def cells(points: Floats, parts: int) -> npt.NDArray[np.int64]:

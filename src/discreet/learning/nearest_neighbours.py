@@ -23,7 +23,7 @@ from discreet.hazmat.entropy import RandomSource
 from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateClassifier
 from discreet.learning.k_means import whole
-from discreet.learning.k_means_grid import side
+from discreet.learning.k_means_grid import along, side
 from discreet.learning.least_noise import least_noise
 from discreet.learning.nearest_neighbours_cells import Cells, released
 from discreet.learning.nearest_neighbours_votes import Voters, election
@@ -162,7 +162,7 @@ class KNeighborsClassifier(PrivateClassifier):
 
     def _points(self, vectors: Floats) -> Floats:
         """Where vectors are on the grid."""
-        return (vectors - self.mean_) @ self.axes_.T
+        return along(vectors, self.mean_, self.axes_)
 
     def _scores(self, rows: Records) -> npt.NDArray[np.float64]:
         import numpy as np

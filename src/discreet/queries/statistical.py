@@ -74,8 +74,8 @@ class RowFunction:
     """A function from rows (rows, columns) to values (rows,), clipped to the range; NaN counts as its middle.
 
     The value of a row must depend on that row alone, to the last bit.  Nothing here can check it: a function that looks
-    at all rows at once, such as their mean, is no statistical query, and no privacy is promised for it.  Nor is `rows @ w`
-    with floats: BLAS adds the products in an order that depends on the place of the row and on how many there are, so
+    at all rows at once, such as their mean, is no statistical query, and no privacy is promised for it.  Nor is a
+    product `rows @ w` of floats: BLAS adds in an order that depends on the place of a row and on how many there are, so
     that one row rounds others.  Add column by column (`Affine.on` does), or multiply integers.
 
     >>> import numpy as np
