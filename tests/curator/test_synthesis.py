@@ -311,6 +311,31 @@ def test_a_checkpoint_of_nobody_pays_for_nothing(curator, ledger, tmp_path):
     assert spends(ledger) == []
 
 
+def test_an_edited_checkpoint_is_refused_and_pays_for_nothing(curator, ledger, tmp_path, monkeypatch):
+    """The rounds that were paid for were eight: a file that tells of fewer than it holds would draw more."""
+    file = tmp_path / "run.json"
+    with monkeypatch.context() as patched:
+        stopped_after(patched, 3)
+        with pytest.raises(DiscreetError, match="the run failed"):
+            made(curator, checkpoint=file)
+    saved = file.read_text()
+    drawn = itertools.count()
+    with monkeypatch.context() as patched:
+        patched.setattr(Adaptive, "_measure", lambda *given: next(drawn))
+        patched.setattr(Reading, "through", lambda *given: next(drawn))
+        for rounds in (-20, 0, 2, 4, 9, True):
+            file.write_text(json.dumps(json.loads(saved) | {"rounds": rounds}))
+            with pytest.raises(ParameterError, match="was edited"):
+                made(curator, checkpoint=file)
+    assert len(spends(ledger)) == 1
+    assert next(drawn) == 0
+    file.write_text(saved)
+    found = made(curator, checkpoint=file)
+
+    assert found.progress.rounds == found.schedule.rounds == 8
+    assert len(spends(ledger)) == 1
+
+
 def test_an_explanation_reads_nothing_spends_nothing_and_tells_what_would_run(curator, ledger, monkeypatch):
     def never(*given, **more):
         raise AssertionError("a row was read")

@@ -21,6 +21,7 @@ from discreet.release.models.estimate import estimate
 from discreet.synthesis import Synthesizer, singles
 from discreet.synthesis.adaptive import Adaptive, candidates
 from discreet.synthesis.resolution import tables
+from discreet.synthesis.stored import load_progress
 from tests.scale import counts
 
 BITS = dc.Domain({name: dc.Boolean() for name in "abcd"})
@@ -230,6 +231,46 @@ def test_a_stopped_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     file.write_text("{}")
     with pytest.raises(ParameterError, match="not a checkpoint"):
         synthesizer.fit(data, checkpoint=file)
+
+
+def edited(text):
+    """Copies of a checkpoint, each with one thing changed by hand."""
+    first, *others = text["measurements"]
+    flat, *_ = first["values"]
+    return [
+        *(text | {"rounds": rounds} for rounds in (-20, 0, 1, 3, 99, 2.0, True, None, "2")),
+        text | {"chosen": text["chosen"][:1]},
+        text | {"chosen": [["a", "nobody"], text["chosen"][1]]},
+        text | {"chosen": text["chosen"][::-1]},
+        text | {"measurements": others},
+        text | {"measurements": text["measurements"][:-1]},
+        text | {"measurements": [first, *text["measurements"]]},
+        text | {"measurements": [first | {"values": [math.nan, *first["values"][1:]]}, *others]},
+        text | {"measurements": [first | {"values": [flat], "shape": [1]}, *others]},
+        text | {"measurements": [first | {"sd": 0.0}, *others]},
+        text | {"measurements": [first | {"bins": [[0, 7]]}, *others]},
+        text | {"fitting": -1000.0},
+        text | {"fitting": math.nan},
+    ]
+
+
+def test_an_edited_checkpoint_is_refused_before_a_row_is_read(tmp_path, monkeypatch):
+    """A number of rounds that is too small would buy rounds that nobody paid for."""
+    file = tmp_path / "run.json"
+    synthesizer = Synthesizer(BITS, budget=dc.ZCDP(0.5), rounds=2)
+    synthesizer.fit(linked(500, seed=4), rng=SeededRandom(9), checkpoint=file)
+    text = json.loads(file.read_text())
+    assert load_progress(file, synthesizer).rounds == 2
+
+    def never(*given, **more):
+        raise AssertionError("a row was read")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Synthesizer, "_encoded", never)
+        for bad in edited(text):
+            file.write_text(json.dumps(bad))
+            with pytest.raises(ParameterError, match="checkpoint"):
+                synthesizer.fit(linked(500, seed=4), checkpoint=file)
 
 
 def test_time_and_memory_are_bounded():

@@ -35,7 +35,7 @@ from discreet.privacy.guarantee import ZCDP, PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import Number, exact
 from discreet.queries.workload import Workload
-from discreet.synthesis.stored import from_bytes, mark_of, settings_of, to_bytes
+from discreet.synthesis.stored import from_bytes, load_progress, mark_of, settings_of, to_bytes
 from discreet.synthesis.synthesizer import Method, Synthesizer
 
 if TYPE_CHECKING:
@@ -121,7 +121,9 @@ def synthesize(
         stored = None if fresh else curator.ledger.recall(key, analyst=analyst)
         if stored is None:
             reading.ready()  # a missing file or column is free
-        receipt = None if checkpoint is None or stored is not None else _owed(curator, checkpoint, key, analyst, fresh)
+        receipt = (
+            None if checkpoint is None or stored is not None else _owed(curator, checkpoint, order, analyst, fresh)
+        )
         if receipt is None:
             receipt, stored = curator._charge(
                 order.cost, [table], text=order.text(), key=key, analyst=analyst, fresh=fresh
@@ -177,14 +179,15 @@ def _file(given: object, method: Method) -> Path | None:
     return Path(given)  # type: ignore[arg-type]
 
 
-def _owed(curator: Curator, checkpoint: Path, key: str, analyst: str | None, fresh: bool) -> Receipt | None:  # noqa: FBT001 - as it was asked
+def _owed(curator: Curator, checkpoint: Path, order: Order, analyst: str | None, fresh: bool) -> Receipt | None:  # noqa: FBT001 - as it was asked
     """The charge that paid for a checkpoint whose model was never stored; None where there is no file yet.
 
-    A file of another order, or one beside a wish for a fresh model, is refused before anything is paid.
+    A file of another order, an edited one, or one beside a wish for a fresh model, is refused before anything is paid
+    or read.
     """
     if not checkpoint.exists():
         return None
-    mark = mark_of(checkpoint)
+    mark, key = mark_of(checkpoint), order.key()
     if mark is not None and not fresh:
         last = None
         for entry in curator.ledger.entries():
@@ -192,6 +195,7 @@ def _owed(curator: Curator, checkpoint: Path, key: str, analyst: str | None, fre
             if record["kind"] == "spend" and (record["key"], record["analyst"]) == (key, analyst):
                 last = entry
         if last is not None and last.hash == mark:
+            load_progress(checkpoint, order.synthesizer, mark=mark)
             return receipt_of(last)
     raise ParameterError(f"the checkpoint {str(checkpoint)!r} was paid for by another order; take another file")
 

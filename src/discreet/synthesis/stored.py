@@ -5,12 +5,15 @@
 
 A checkpoint holds noisy tables only.  It is tied to the domain, the budget and the schedule; a run that goes on from it
 draws fresh noise for the rounds that are left.  Go on from a file once, on the same data: two runs from copies of it
-are two releases of those rounds, and cost twice; of other data a finished file says nothing.
+are two releases of those rounds, and cost twice; of other data a finished file says nothing.  A file that tells of more
+or fewer rounds than it holds, or of more than are paid for, is refused; one that was cut to look like an older one is
+as bad as that.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import zlib
 from pathlib import Path
@@ -25,6 +28,7 @@ from discreet.synthesis.adaptive import Progress
 from discreet.synthesis.synthetic import Synthetic
 
 if TYPE_CHECKING:
+    from discreet.data.domain import Domain
     from discreet.synthesis.synthesizer import Synthesizer
 
 VERSION = 1
@@ -57,7 +61,43 @@ def load_progress(path: str | Path, synthesizer: Synthesizer, *, mark: str | Non
         raise ParameterError(f"the checkpoint {str(path)!r} belongs to another domain, budget or schedule")
     if text.get("mark") != mark:
         raise ParameterError(f"the checkpoint {str(path)!r} was paid for by another charge; take another file")
+    if not (_complete(progress, synthesizer) and 0 <= progress.fitting < math.inf):
+        raise ParameterError(f"the checkpoint {str(path)!r} was edited: it does not hold the rounds that it tells of")
     return progress
+
+
+def _complete(progress: Progress, synthesizer: Synthesizer) -> bool:
+    """Whether each column was measured once, then one table in each round, and no more rounds than are paid for."""
+    import numpy as np
+
+    if synthesizer.method == "mwem":  # keeps a model only
+        return (progress.rounds, progress.chosen, progress.measurements) == (0, [], [])
+    rounds, chosen, coarse = progress.rounds, progress.chosen, synthesizer.encoding.coarse
+    if type(rounds) is not int or not 0 <= rounds <= synthesizer.schedule.rounds:
+        return False
+    measured = [one.columns for one in progress.measurements]
+    if len(chosen) != rounds or measured != [*((name,) for name in coarse), *chosen]:
+        return False
+    weights = synthesizer.weights
+    if not all(names in weights for names in chosen):
+        return False
+    return all(np.isfinite(np.asarray(one.values)).all() and _fits(one, coarse) for one in progress.measurements)
+
+
+def _fits(one: Measurement, coarse: Domain) -> bool:
+    """Whether a table has the shape of its columns, in their bins where they have some."""
+    import numpy as np
+
+    shape, bins = np.shape(one.values), one.bins or (None,) * len(one.columns)
+    if not len(shape) == len(bins) == len(one.columns):
+        return False
+    for cells, groups, name in zip(shape, bins, one.columns, strict=True):
+        size = coarse[name].size
+        if cells != size if groups is None else sorted(set(np.asarray(groups).tolist())) != list(range(cells)):
+            return False
+        if groups is not None and np.shape(groups) != (size,):
+            return False
+    return True
 
 
 def mark_of(path: str | Path) -> str | None:
@@ -95,6 +135,8 @@ def from_bytes(data: bytes, synthesizer: Synthesizer) -> Synthetic:
     small = synthesizer.method == "mwem"
     if not isinstance(model, DenseModel if small else GraphicalModel) or model.domain != encoding.coarse:
         raise ParameterError("the stored model belongs to another domain")
+    if not _complete(progress, synthesizer):
+        raise ParameterError("the stored model does not hold the rounds that it tells of")
     guarantee, schedule = synthesizer.privacy(), None if small else synthesizer.schedule
     return Synthetic(encoding=encoding, model=model, guarantee=guarantee, progress=progress, schedule=schedule)
 

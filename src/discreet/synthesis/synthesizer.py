@@ -175,15 +175,15 @@ class Synthesizer:
         """
         from discreet.synthesis.stored import load_progress, save_progress
 
-        encoding = self.encoding
+        encoding, small = self.encoding, self.method == "mwem"
+        require(checkpoint is None or not small, "no checkpoint for mwem, whose runs are short", checkpoint=checkpoint)
+        saved = load_progress(checkpoint, self, mark=mark) if checkpoint is not None else None
         rows = self._encoded(data)
-        if self.method == "mwem":
-            require(checkpoint is None, "no checkpoint for mwem, whose runs are short", checkpoint=str(checkpoint))
+        if small:
             made = self.mwem(rows, rng=rng)
             assert made.model is not None
             return Synthetic(encoding=encoding, model=made.model, guarantee=self.privacy(), progress=Progress([]))
         plan = self.schedule
-        saved = load_progress(checkpoint, self, mark=mark) if checkpoint is not None else None
         state = Progress(singles.measured(self.singles, rows, rng=rng)) if saved is None else saved
         rounds = Adaptive(
             domain=encoding.coarse,
