@@ -16,6 +16,7 @@ from discreet.errors import UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.ledger import Ledger
 from discreet.queries import counts
+from discreet.queries.statistical_pieces import Affine, Piece
 from discreet.release import IndependentNoise
 from discreet.synthesis.stored import to_bytes
 from tests import spark as local
@@ -92,6 +93,20 @@ def test_postgresql_keeps_the_same_rows_for_a_release(here):
         release = c.release(counts(small), table="visits", epsilon=1, mechanism=IndependentNoise)
 
         assert np.abs(release.answers - found[0]).max() <= release.accuracy(1e-6)
+
+
+def test_postgresql_answers_statistical_queries_alike(here):
+    asked = [Piece(factors=(Affine.scaled(0, 0, 119), Affine.scaled(1, 0, 5000))), Piece(factors=(Affine.of({2: 1}),))]
+    found = []
+    for source in (visits(), f"{here}#visits"):
+        table = dc.Table(source, domain=DOMAIN, unit="patient", rows_per_unit=4)
+        with Ledger.open(":memory:", testing=True) as ledger:
+            curator = dc.Curator({"visits": table}, budget=dc.ZCDP(9), ledger=ledger, rng=SeededRandom(1))
+            columns = ["age", "cost", "readmitted"]
+            oracle = curator.oracle(table="visits", queries=2, columns=columns, budget=dc.ZCDP(1))
+            found.append(oracle.answer(asked).tolist())
+
+    assert found[0] == found[1]
 
 
 def test_postgresql_is_asked_and_pays(here):

@@ -9,6 +9,7 @@ import pytest
 from discreet.curator import Curator
 from discreet.data.columns import Boolean, Identifier, Real
 from discreet.data.domain import Domain
+from discreet.data.engines.duckdb import DuckDB
 from discreet.data.table import Table
 from discreet.errors import BudgetExhausted, DiscreetError, ParameterError
 from discreet.learning import learn_linear
@@ -63,6 +64,42 @@ def test_more_rows_of_a_unit_mean_more_noise(tmp_path):
     two = curator(tmp_path / "two", rows_per_unit=2).oracle(table="t", queries=1, columns=["x"], budget=ZCDP(0.5))
 
     assert float(two.noise.mechanism.sigma) == pytest.approx(2 * float(one.noise.mechanism.sigma), rel=1e-6)
+
+
+class Recording:
+    """An engine that counts its passes."""
+
+    def __init__(self):
+        self.inner, self.asked, self.runs = DuckDB(), 0, 0
+
+    def check(self):
+        self.inner.check()
+
+    def ready(self, table, aggregation):
+        self.asked += 1
+        self.inner.ready(table, aggregation)
+
+    def run(self, table, aggregation):
+        self.runs += 1
+        return self.inner.run(table, aggregation)
+
+    def sql(self, table, aggregation):
+        return self.inner.sql(table, aggregation)
+
+
+@pytest.mark.parametrize("of_table", [False, True])
+def test_the_engine_of_the_table_reads_it_and_else_that_of_the_curator(tmp_path, of_table):
+    mine, its = Recording(), Recording()
+    frame = pd.DataFrame({"patient": np.arange(500), "x": 0.25, "y": 0.5, "icu": True})
+    table = Table(frame, domain=DOMAIN, unit="patient", engine=its if of_table else None)
+    held = Curator({"t": table}, budget=ApproxDP(100.0, 1e-6), ledger=tmp_path / "l.db", engine=mine)
+    oracle = held.oracle(table="t", queries=2, columns=["x", "y"], budget=ZCDP(40))
+    used, idle = (its, mine) if of_table else (mine, its)
+
+    assert (used.asked, used.runs) == (1, 0)  # looked at before the charge, not read
+    assert oracle.answer([HALF, HALF]) == pytest.approx([0.25, 0.25], abs=0.02)
+    assert (used.asked, used.runs) == (1, 2)  # the number of rows, then the round
+    assert (idle.asked, idle.runs) == (0, 0)
 
 
 @pytest.mark.parametrize(

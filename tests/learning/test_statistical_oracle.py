@@ -332,7 +332,18 @@ def test_what_no_theorem_covers_is_refused():
     with pytest.raises(UnsupportedError, match="but the budget is under Replace"):
         StatisticalQueryOracle(np.zeros((9, 1)), queries=2, budget=PureDP(1).under(Replace))
     with pytest.raises(UnsupportedError, match="leave n out"):
-        StatisticalQueryOracle(table(rows_per_unit=2, n=4000)[1], queries=2, epsilon=1)
+        StatisticalQueryOracle(table(rows_per_unit=2)[1], queries=2, epsilon=1, n=4000)
+
+
+def test_a_public_number_of_rows_is_not_used_where_units_have_several():
+    """The rows that are kept of all units are fewer, and how many is private: it is released instead."""
+    _, visits = table(rows_per_unit=2, n=4000)
+    oracle = StatisticalQueryOracle(visits, queries=2, epsilon=5.0)
+
+    assert oracle.privacy() == PureDP(5.0).under(AddRemove)
+    assert (oracle.noise.n, oracle.noise.sensitivity, oracle.noise.releases) == (None, 2 * RESOLUTION, 3)
+    assert abs(oracle.answer(EVERY)[0] - 1) < 0.01
+    assert oracle.size() == pytest.approx(4000, abs=oracle.noise.accuracy(1e-6))
 
 
 def test_a_wrong_n_is_refused_without_telling_the_right_one():

@@ -19,6 +19,7 @@ from discreet.composition.price import Price, price
 from discreet.curator.plan import rho_of, spending_of
 from discreet.curator.reading import columns_of
 from discreet.curator.release_run import guarded, private
+from discreet.data.engines.choose import engine_for
 from discreet.privacy.guarantee import ZCDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import Number
@@ -56,8 +57,10 @@ def open_oracle(
         promise = PureDP(spending.epsilon, neighbours=AddRemove)
         cost = price(promise)
 
+    engine = held.engine or curator._engine or engine_for(held.source)
+
     def sums(expressions: list[Expression]) -> Sealed:
-        return guarded(lambda: engine_sums(held, expressions))
+        return guarded(lambda: engine_sums(held, expressions, engine=engine))
 
     source = AggregateSource(sums, held, tuple(domain))
     oracle = StatisticalQueryOracle(source, queries=queries, budget=promise, rng=curator._rng)  # refuses bad settings

@@ -71,7 +71,7 @@ class StatisticalQueryOracle:
         paid = PureDP(epsilon) if epsilon is not None else budget
         assert paid is not None
         self._source, rows_per_unit = _source_of(data, columns)
-        if n is None and isinstance(data, Table):
+        if n is None and isinstance(data, Table) and rows_per_unit == 1:  # else the rows a unit keeps are private
             n = data.n
         self.noise = StatisticalNoise(queries=queries, budget=paid, method=method, n=n, rows_per_unit=rows_per_unit)
         if isinstance(self._source, RowSource) and n is not None and n != len(self._source.rows):

@@ -27,6 +27,7 @@ from discreet.queries.statistical import whole
 from discreet.queries.statistical_pieces import Written, lattice_expression
 
 if TYPE_CHECKING:
+    from discreet.data.engines.base import Engine
     from discreet.queries.statistical import Rows, StatisticalQuery
 
 
@@ -115,13 +116,13 @@ class AggregateSource:
         return lambda: self.aggregate(found)
 
 
-def engine_sums(table: Table, expressions: list[Expression]) -> Sealed:
-    """The sums of integer expressions over the kept rows of a table, in one pass of its engine."""
+def engine_sums(table: Table, expressions: list[Expression], *, engine: Engine | None = None) -> Sealed:
+    """The sums of integer expressions over the kept rows of a table, in one pass: of this engine, or of the table's."""
     if table.public:
         raise UnsupportedError("a public table needs no oracle")
     question = Builder("rows", table).select(n=count()).query()
     parts = tuple(Part("sum", expression) for expression in expressions)
     once = aggregation(question, table, parts, rows=table.rows_per_unit, groups=1)
-    sealed = (table.engine or engine_for(table.source)).run(table, once)
+    sealed = (engine or table.engine or engine_for(table.source)).run(table, once)
     assert isinstance(sealed, Sealed)
     return sealed
