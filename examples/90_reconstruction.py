@@ -9,6 +9,7 @@ import pandas as pd
 
 import discreet as dc
 from discreet.attacks import Sticky, random_subsets, reconstruct, reconstruction_bound
+from discreet.privacy import AddRemove
 from discreet.queries import Dense
 from discreet.release import IndependentNoise
 
@@ -33,5 +34,5 @@ guessed = reconstruct(groups, release.answers)
 print(f"the same counts by a curator: {1 - guessed.wrong(secret):.1%}, where a coin gets 50 %")
 # --8<-- [end:curator]
 
-replaced = dc.ApproxDP(2, 4e-6)  # what one person added or removed at (1, 1e-6) is for one bit replaced, nearly
+replaced = dc.ApproxDP(1, 1e-6, neighbours=AddRemove).to_replace()  # a bit that changes is a row removed and one added
 print(f"no attack can expect more than {reconstruction_bound(replaced):.1%}")

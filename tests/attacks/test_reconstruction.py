@@ -18,6 +18,7 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.privacy.guarantee import ApproxDP, PureDP
+from discreet.privacy.neighbours import AddRemove
 from tests.scale import counts
 
 RNG = np.random.default_rng
@@ -145,6 +146,12 @@ def test_randomized_response_attains_the_bound():
     assert reconstruction_bound(PureDP(1)) == pytest.approx(math.e / (1 + math.e), abs=1e-12)
     assert reconstruction_bound(ApproxDP(1, "0.1")) == pytest.approx(0.757953, abs=1e-6)
     assert reconstruction_bound(PureDP(1), missing=0.01) == pytest.approx(0.731059 / 0.99, abs=1e-6)
+
+
+def test_a_promise_for_rows_added_or_removed_must_be_converted():
+    with pytest.raises(ParameterError, match="to_replace"):
+        reconstruction_bound(PureDP(1, neighbours=AddRemove))
+    assert reconstruction_bound(PureDP(1, neighbours=AddRemove).to_replace()) > 0.88
 
 
 def test_differencing_names_the_bit_behind_suppression():

@@ -50,7 +50,8 @@ class Tardos:
 def tardos(users: int, pirates: int, *, innocent: float = 1e-4, miss: float = 0.01, seed: int) -> Tardos:
     """A code for so many users against at most so many pirates.
 
-    `innocent` bounds the probability that one given innocent user is accused, `miss` that no pirate is.
+    `innocent` bounds the probability that one given innocent user is accused, `miss` that none of c pirates is; with
+    fewer pirates it grows by `innocent` for each that is missing.
 
     >>> code = tardos(20, 3, seed=1)
     >>> from discreet.attacks.codes.pirates import mixed

@@ -3,13 +3,14 @@
 The bias of a position is p = sin^2 r with r uniform on [r0, pi/2 - r0], sin^2 r0 = t.  A user with bit X scores, where
 the word has y = +1 for a one and -1 for a zero,  y (X - p) / sqrt(p (1 - p)).
 
-Theorem.  Accuse scores above Z.  For every l, a > 0 and every strategy of at most c pirates,
+Theorem.  Accuse scores above Z.  For every l, a > 0 and every strategy of c pirates,
 
     Pr[a given innocent is accused]  <=  e^(-l Z) A(l)^m,    A(l) = E_p max_y E[e^(l score)]
     Pr[no pirate is accused]         <=  e^(a c Z) M(a)^m,   M(a) = sum_k C(c, k) max_y E_p[p^k (1-p)^(c-k) e^(-a y g)]
 
 with g = (k - c p) / sqrt(p (1 - p)), y free for 0 < k < c and fixed by the marking condition at the ends.  Given the
-coalition's columns the positions are independent, so that the worst case is taken position by position.
+coalition's columns the positions are independent, so that the worst case is taken position by position.  With c' < c
+pirates the second probability is at most (c - c') times the first larger.
 Proof: docs/theory/codes.md.  The integrals are computed by Gauss-Legendre quadrature in floating point.
 """
 
@@ -58,7 +59,7 @@ def tardos_length(pirates: int, *, innocent: float, miss: float) -> TardosLength
     )
     require(0 < innocent < 1 and 0 < miss < 1, "probabilities between 0 and 1", innocent=innocent, miss=miss)
     guess = 1 / (8 * pirates**2)
-    near = [cutoff for cutoff in CUTOFFS if guess / 8 <= cutoff <= min(0.3, guess * 8)]
+    near = [cutoff for cutoff in CUTOFFS if guess / 8 <= cutoff <= min(0.3, guess * 8)] or [guess]
     return min((_at(pirates, cutoff, innocent, miss) for cutoff in near), key=lambda found: found.length)
 
 

@@ -14,14 +14,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.errors import require
+from discreet.errors import ParameterError, require
 from discreet.privacy.enclosure import exp_up
 from discreet.privacy.guarantee import ApproxDP, Guarantee, PureDP
+from discreet.privacy.neighbours import Local, Replace
 from discreet.privacy.number import exact, up
 
 
 def reconstruction_bound(guarantee: Guarantee, *, missing: float = 0.5) -> float:
     """The largest expected fraction of bits that anyone can get right, for one bit replaced, rounded up.
+
+    A promise for one row added or removed must first become one for a row replaced: `guarantee.to_replace()`.
 
     With `missing` below 1/2: the largest probability of getting all but that fraction right.
 
@@ -29,6 +32,8 @@ def reconstruction_bound(guarantee: Guarantee, *, missing: float = 0.5) -> float
     (0.757953, 0.731059)
     """
     require(0 <= missing <= 0.5, "0 <= missing <= 1/2", missing=missing)
+    if guarantee.neighbours not in (None, Replace, Local):
+        raise ParameterError(f"need a promise for one bit replaced, got {guarantee!r}: convert it first (to_replace)")
     promise = guarantee if isinstance(guarantee, ApproxDP) else ApproxDP(_epsilon(guarantee), 0)
     least = exp_up(exact(promise.epsilon))
     right = min(Fraction(1), (least + exact(promise.delta)) / (1 + least))
