@@ -180,6 +180,32 @@ def test_a_missing_value_counts_as_the_middle():
     assert normalised(RowFunction(lambda rows: rows[:, 0], low=0, high=1), np.array([[np.nan]]))[0] == 0
 
 
+def test_rows_and_tables_agree_on_missing_values():
+    """Cut to a range or not, in a factor or in a condition, a number or a truth value."""
+    ages, truths = [10, None, 3, 0, None], [True, True, None, False, None]
+    columns = {"age": Integer(0, 10, nullable=True), "icu": Boolean(nullable=True)}
+    table = Table(pa.table({"age": ages, "icu": truths}), domain=Domain(columns), unit=None)
+    array = np.array([ages, truths], dtype=float).T
+    age, icu = Affine.of({0: 0.5}), Affine.of({1: 1}, offset=-0.25)
+    asked = [
+        Piece(factors=(age,), low=0, high=5),
+        Piece(factors=(age,), low=-1, high=3),  # cut: a NULL was the low end
+        Piece(factors=(icu,), low=0, high=0.5),
+        Piece(factors=(icu,), low=0, high=1),
+        Piece(factors=(age, icu), low=-1, high=1),
+        Piece(factors=(icu,), conditions=((age,),), low=0, high=0.5),
+        Piece(factors=(age,), conditions=((icu,),), excluded=((Affine.of({0: 1}, offset=-9),),), low=-1, high=1),
+        Piece(factors=(age,), conditions=((age, icu),), low=-1, high=1),
+    ]
+    rows = RowSource(array).sums(asked).through(np.array)[0]
+    engine = TableSource(table, ("age", "icu")).prepare(asked)().through(np.array)[0]
+    written = Written(col("age"), low=2, high=6)
+    cut = TableSource(table, ()).prepare([written])().through(np.array)[0, 0]
+
+    assert rows.tolist() == engine.tolist()
+    assert cut == R - R // 2 - R  # 6, 3 and 2 of [2, 6]; two missing ones add nothing
+
+
 def test_what_a_function_raises_is_not_shown():
     def leaky(rows):
         raise ValueError(f"the first row is {rows[0, 0]}")

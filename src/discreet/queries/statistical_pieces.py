@@ -169,11 +169,11 @@ def _product(condition: tuple[Affine, ...], rows: Rows) -> Values:
 
 
 def _signs(condition: tuple[Affine, ...], columns: Sequence[Term]) -> list[Term]:
-    """Terms whose product has the sign of the condition: with several factors, each only by its sign."""
+    """Terms whose product has the sign of the condition, or NULL: with several factors, each only by its sign."""
     if len(condition) == 1:
         return [condition[0].term(columns)]
     terms = [form.term(columns) for form in condition]
-    return [case((term > 0, 1), (term < 0, -1), otherwise=0) for term in terms]
+    return [case((term > 0, 1), (term < 0, -1), (term == 0, 0)) for term in terms]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,13 +205,13 @@ class Written:
 
 
 def column_terms(table: Table, columns: Sequence[str]) -> list[Term]:
-    """The columns as numbers: true is 1, false and NULL truth values are 0."""
+    """The columns as numbers: true is 1, false is 0, and NULL is no number."""
     found = []
     for name in columns:
         if name not in table.domain:
             raise DomainError(missing(name, list(table.domain), what="column"))
         term = col(name)
-        found.append(case((term, 1), otherwise=0) if isinstance(table.domain[name], Boolean) else term)
+        found.append(case((term, 1), (~term, 0)) if isinstance(table.domain[name], Boolean) else term)
     return found
 
 
@@ -232,7 +232,7 @@ def lattice_expression(
     named = column_terms(table, columns)
     value, where = query.term(named), query.where(named)
     if _beyond(_read(value, table), query.low, query.high):
-        value = least(query.high, greatest(query.low, value))
+        value = case((~value.is_null(), least(query.high, greatest(query.low, value))))  # LEAST alone would skip NULL
     steps = ((value - middle) * (Fraction(resolution) / half) + Fraction(1, 2)).floor()
     if where is not None:
         steps = case((where, steps), otherwise=math.floor(-middle * resolution / half + Fraction(1, 2)))
