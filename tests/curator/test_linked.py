@@ -149,6 +149,8 @@ def test_what_cannot_be_linked_is_refused_free(curator, ledger):
         (DomainError, "unit column 'who'", lambda: made(curator, columns={"people": ["who", "age"]})),
         (ParameterError, "units >= 1", lambda: made(curator, units=0)),
         (ParameterError, "epsilon > 0", lambda: made(curator, epsilon=0)),
+        (UnsupportedError, "too small", lambda: made(curator, budget=PureDP("1e-16"))),
+        (UnsupportedError, "too small", lambda: made(curator, budget=ZCDP("1e-20"))),
         (ParameterError, "only one of them", lambda: curator.synthesize_linked(tables=NAMES)),
     ]
     for kind, words, call in refused:

@@ -149,6 +149,14 @@ def test_the_least_noise_is_chosen():
 def test_variances_are_those_of_the_noise():
     assert variance(Laplace(epsilon=1, sensitivity=1)) == pytest.approx(dlaplace(a=1.0).var())
     assert variance(noise_for(ZCDP(0.5), absolute=2, square=4, size=4)) == pytest.approx(4)
+    for exponent in range(1, 150, 7):  # 1 - exp(-1 / scale) is zero in floats from 1e16 on
+        scale = float(f"1e{exponent}")
+        assert variance(Laplace(epsilon=f"1e-{exponent}", sensitivity=1)) == pytest.approx(2 * scale * scale - 1 / 6)
+    for beyond in ("1e-170", "1e-400"):
+        assert variance(Laplace(epsilon=beyond, sensitivity=1)) == math.inf
+        assert variance(noise_for(ZCDP(exact(beyond) ** 2), absolute=1, square=1, size=1)) == math.inf
+    for tiny in (1e3, "1e400"):
+        assert variance(Laplace(epsilon=tiny, sensitivity=1)) < 1e-300
 
 
 def test_rows_frames_and_histograms_give_the_same_truth():

@@ -290,6 +290,8 @@ def test_what_no_theorem_covers_is_refused_before_anything_is_read():
         ({"budget": dc.ZCDP(0)}, ParameterError),
         ({"budget": dc.ApproxDP(1, 0)}, UnsupportedError),
         ({"budget": dc.ZCDP(1, neighbours=Replace)}, UnsupportedError),
+        ({"budget": dc.ZCDP("1e-20")}, UnsupportedError),
+        ({"budget": dc.PureDP("1e-16")}, UnsupportedError),
         ({"method": "gan"}, ParameterError),
     ]:
         with pytest.raises(kind):

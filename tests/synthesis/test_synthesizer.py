@@ -233,6 +233,25 @@ def test_a_stopped_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
         synthesizer.fit(data, checkpoint=file)
 
 
+@pytest.mark.parametrize("method", ["adaptive", "tree", "independent", "mwem"])
+@pytest.mark.parametrize("kind", [dc.PureDP, dc.ZCDP])
+def test_a_budget_is_refused_at_once_or_is_enough_for_a_fit(kind, method):
+    """No budget, however small, gets through the constructor and fails when it is spent."""
+    data, made, refused = linked(50, seed=1), 0, 0
+    for exponent in (1, 8, 10, 11, 13, 16, 18, 20, 24, 25, 40, 160, 310, 400):
+        for rows in (1, 1000):
+            budget = kind(f"1e-{exponent}")
+            try:
+                synthesizer = Synthesizer(BITS, budget=budget, method=method, rounds=1, rows_per_unit=rows)
+            except UnsupportedError:
+                refused += 1
+                continue
+            made += synthesizer.fit(data, rng=SeededRandom(1)).sample(3).num_rows == 3
+
+    assert made >= 4
+    assert refused == 28 - made
+
+
 def edited(text):
     """Copies of a checkpoint, each with one thing changed by hand."""
     first, *others = text["measurements"]

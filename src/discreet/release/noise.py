@@ -24,6 +24,8 @@ from discreet.privacy.neighbours import AddRemove, Neighbours, Replace
 from discreet.privacy.number import exact
 
 Noise = Laplace | Gaussian
+SMALLEST = Fraction(1, 1 << 1000)  # of the rates that a float tells from zero
+LARGEST = 1 << 10  # of those whose noise is not zero for certain
 
 
 def noise_for(budget: Guarantee, *, absolute: int, square: int, size: int) -> Noise:
@@ -56,13 +58,21 @@ def noise_for(budget: Guarantee, *, absolute: int, square: int, size: int) -> No
 
 
 def variance(noise: Noise) -> float:
-    """The variance of each entry: exact for Laplace, that of the continuous law (an upper bound) for Gaussian."""
+    """The variance of each entry: exact for Laplace, that of the continuous law (an upper bound) for Gaussian.
+
+    It is infinite where no float is as large.
+
+    >>> variance(Laplace(epsilon=2, sensitivity=2)), variance(Laplace(epsilon="1e-200", sensitivity=1))
+    (1.841347..., inf)
+    """
     import math
 
     if isinstance(noise, Laplace):
-        p = math.exp(-1 / float(noise.scale))
-        return 2 * p / (1 - p) ** 2
-    return float(exact(noise.sigma)) ** 2
+        rate = float(min(max(1 / exact(noise.scale), SMALLEST), LARGEST))
+        short = -math.expm1(-rate)  # never zero, as 1 - exp(-rate) would be for a scale of 1e16
+        return 2 * math.exp(-rate) / short / short
+    sigma = float(min(exact(noise.sigma), 1 / SMALLEST))
+    return sigma * sigma
 
 
 def relation_for(budget: Guarantee, *, n: int | None) -> type[Neighbours]:

@@ -28,7 +28,7 @@ from discreet.queries.marginals import Marginals, marginals
 from discreet.queries.workload import Workload, same_domain, swaps
 from discreet.release.counted import counted, one_dataset
 from discreet.release.group import for_a_unit, for_one_row
-from discreet.release.noise import relation_for
+from discreet.release.noise import noise_for, relation_for, variance
 from discreet.synthesis import singles, small_universe
 from discreet.synthesis.adaptive import CELLS, KEPT, SMALLEST, Adaptive, Progress, candidates
 from discreet.synthesis.encoding import MOST, Encoding
@@ -49,6 +49,8 @@ Method = Literal["adaptive", "tree", "independent", "mwem"]
 METHODS = ("adaptive", "tree", "independent", "mwem")
 LEAST = 1 << 26  # bytes that a fit may need whatever its model: half of them for parts of cliques that are kept
 CELL = 64  # bytes that a cell of the model takes in a fit: factors, beliefs, messages and descent together
+
+NOISIEST = 10**12  # the standard deviation of a count; above it scores would leave 64 bits, and nothing is learned
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -97,7 +99,7 @@ class Synthesizer:
             if not isinstance(self.workload, Marginals):
                 raise UnsupportedError("the workload of a synthesizer is a set of marginals: marginals(domain, 2)")
             same_domain(self.encoding.domain, self.workload.domain)
-        _ = self.mwem if self.method == "mwem" else self.schedule  # refuse a bad budget now
+        self._measurable()  # refuse a bad budget now, and not when it is paid
 
     @property
     def neighbours(self) -> type[Neighbours]:
@@ -158,6 +160,23 @@ class Synthesizer:
     def mwem(self) -> MWEM:
         """The mechanism of the method of that name."""
         return small_universe.mechanism(self)
+
+    def _measurable(self) -> None:
+        """Refuse a budget for which there is no noise, or only noise that drowns everything that can be counted."""
+        if self.method == "mwem":
+            steps = [self.mwem.noise, self.mwem.count]
+        else:
+            plan = self.schedule
+            assert isinstance(plan.singles, PureDP | ZCDP)
+            least = for_one_row(plan.singles, self.rows_per_unit)  # all columns have no less noise than one count
+            steps = [plan.noise, noise_for(least, absolute=1, square=1, size=1)]
+        spread = [math.sqrt(variance(noise)) for noise in steps if noise is not None]
+        if max(spread) <= NOISIEST and self.method != "mwem":
+            spread.append(math.sqrt(self.singles.variances().max()))
+        if not max(spread) <= NOISIEST:
+            raise UnsupportedError(
+                f"the budget {self.budget!r} is too small: its noise is above {NOISIEST:,}, which drowns every count"
+            )
 
     def fit(
         self,
