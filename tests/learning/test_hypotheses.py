@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
+from discreet.learning.bit_rows import BitRows
+from discreet.learning.boolean_classes import bits_of
 from discreet.learning.hypotheses import Listed, RunsOfErrors, Threshold, Thresholds, labelled, sums
 
 rows = st.lists(st.tuples(st.integers(-2, 9), st.booleans(), st.integers(0, 2**40)), max_size=12)
@@ -89,6 +91,45 @@ def test_rows_and_labels_must_match_and_no_message_tells_how_many_there_are():
     with pytest.raises(ParameterError, match="n is public, got n=4") as refused:
         labelled(np.arange(12345), np.arange(12345), n=4)
     assert "12345" not in str(refused.value)
+
+
+REFUSED = ["f4", "f8", "c16", "U3", "M8[D]", "O"]
+
+
+@pytest.mark.parametrize("dtype", REFUSED)
+@pytest.mark.parametrize("values", [[], [0], [0, 1], [1, 1, 1]])
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda array: Thresholds(4).errors(array, np.ones(len(array), dtype=bool), 0, 5),
+        lambda array: Thresholds(4).runs(array, np.ones(len(array), dtype=bool)),
+        lambda array: Thresholds(4).errors(np.zeros(len(array), dtype=int), array, 0, 5),
+        lambda array: bits_of(array[:, None], 1),
+        lambda array: BitRows.pack(array[:, None]),
+    ],
+)
+def test_a_dtype_is_refused_whatever_it_holds_and_however_many_rows_there_are(read, values, dtype):
+    """An empty array of floats was accepted, so that one row more decided whether there is an answer."""
+    with pytest.raises(ParameterError):
+        read(np.array(values, dtype=dtype))
+
+
+@pytest.mark.parametrize("values", [[], [0], [-7, 9], [1, 120, 1]])
+@pytest.mark.parametrize("dtype", ["b1", "i1", "i8", "u1", "u8"])
+def test_a_dtype_is_accepted_whatever_it_holds(values, dtype):
+    array = np.array(values, dtype="i8").astype(dtype)
+
+    assert Thresholds(4).errors(array, array, 0, 5).shape == (5,)
+    assert len(BitRows.pack(array[:, None])) == len(bits_of(array[:, None], 1)) == len(values)
+
+
+def test_an_empty_list_has_whole_numbers_and_an_array_its_own_dtype():
+    assert [array.dtype.kind for array in labelled([], [], n=None)] == ["i", "i"]
+    assert labelled(np.zeros(0), np.zeros(0, dtype=bool), n=None)[0].dtype.kind == "f"
+    with pytest.raises(ParameterError, match="equal lengths") as refused:
+        labelled([[1, 2]] * 12345 + [[1]], [0] * 12346, n=None)
+    assert "1234" not in str(refused.value)
+    assert refused.value.__context__ is None
 
 
 @pytest.mark.parametrize(

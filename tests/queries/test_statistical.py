@@ -234,6 +234,24 @@ def test_tables_are_asked_in_the_closed_language_and_rows_are_not():
         lattice_expression(EVERY, table, ("agee",))
 
 
+class Loud:
+    def __float__(self):
+        raise RuntimeError("I am the first row")
+
+
+def test_the_dtype_of_rows_decides_what_is_refused_and_no_value_does():
+    """An object that is no number is read as NaN; texts are refused, also those that spell a number."""
+    told = as_rows(np.array([[1, None], ["x", "2.5"], [10**400, Loud()]], dtype=object))
+
+    assert np.array_equal(told, [[1, np.nan], [np.nan, 2.5], [np.nan, np.nan]], equal_nan=True)
+    assert np.array_equal(as_rows(np.array([[np.nan], [np.inf]])), [[np.nan], [np.inf]], equal_nan=True)
+    for rows in (0, 1, 2):
+        for dtype in ("U3", "S3", "c16", "M8[D]"):
+            with pytest.raises(ParameterError, match="an array of numbers"):
+                as_rows(np.ones((rows, 1), dtype="i8").astype(dtype))
+        assert as_rows(np.ones((rows, 1), dtype=object)).shape == (rows, 1)
+
+
 @pytest.mark.parametrize(
     "make",
     [

@@ -43,11 +43,14 @@ class BitRows:
 
     @classmethod
     def pack(cls, bits: object) -> Self:
-        """Pack an array of truth values or whole numbers; whatever is not zero is a one."""
+        """Pack an array of truth values or whole numbers; whatever is not zero is a one.
+
+        The dtype is public: an array of floats is refused whatever it holds.
+        """
         import numpy as np
 
         given = np.asarray(bits)
-        if given.ndim != 2 or given.shape[1] == 0 or (given.size and given.dtype.kind not in "biu"):
+        if given.ndim != 2 or given.shape[1] == 0 or given.dtype.kind not in "biu":
             raise ParameterError("need an array of rows of bits, as truth values or whole numbers")
         n, d = given.shape
         made = np.zeros((n, 8 * words_for(d)), dtype=np.uint8)

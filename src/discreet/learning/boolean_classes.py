@@ -33,11 +33,11 @@ LOW_TERNARY = 10  # columns of conjunctions summed at once
 
 
 def bits_of(x: object, d: int) -> Bools:
-    """Rows of d bits; whatever is not zero is a one."""
+    """Rows of d bits; whatever is not zero is a one.  Floats are refused by their dtype, whatever they are."""
     import numpy as np
 
     rows = np.asarray(x)
-    if rows.ndim != 2 or rows.shape[1] != d or (rows.size and rows.dtype.kind not in "biu"):
+    if rows.ndim != 2 or rows.shape[1] != d or rows.dtype.kind not in "biu":
         raise ParameterError(f"need rows of {d} bits, as truth values or whole numbers")
     return rows != 0
 

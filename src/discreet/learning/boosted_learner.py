@@ -24,7 +24,7 @@ from discreet.composition.filter import largest_rho
 from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource, source
 from discreet.learning.exponential_learner import as_class, fitted, selection
-from discreet.learning.hypotheses import Hypothesis, HypothesisClass, labelled, public_rows, truths
+from discreet.learning.hypotheses import Hypothesis, HypothesisClass, array_of, labelled, public_rows, truths
 from discreet.mechanisms.exponential import Exponential
 from discreet.privacy.enclosure import root_bounds
 from discreet.privacy.event import ComposedEvent, ExponentialEvent, RepeatedEvent
@@ -182,4 +182,4 @@ def _vote(hypothesis: Hypothesis, rows: npt.NDArray[np.generic]) -> npt.NDArray[
     """1 where a hypothesis says true, -1 where not."""
     import numpy as np
 
-    return np.where(truths(np.asarray(hypothesis(rows))), 1, -1)
+    return np.where(truths(array_of(hypothesis(rows))), 1, -1)

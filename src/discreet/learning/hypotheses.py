@@ -63,6 +63,26 @@ class RunsOfErrors(Protocol):
         ...
 
 
+def array_of(data: object) -> Array:
+    """Data as an array.  Its dtype is public, and what a dtype refuses is refused whatever the rows hold.
+
+    A list has no dtype, and the one it gets is read off its values: pass arrays where a failure could be seen.  An
+    empty list gets whole numbers.
+
+    >>> array_of([]).dtype.kind, array_of([True]).dtype.kind
+    ('i', 'b')
+    """
+    import numpy as np
+
+    try:
+        found = np.asarray(data)
+    except (TypeError, ValueError):  # lists of unequal lengths: its message tells how many there are
+        found = None
+    if found is None:
+        raise ParameterError("need arrays, or lists of equal lengths")
+    return found if found.size or hasattr(data, "dtype") else found.astype(np.int64)
+
+
 def labelled(x: object, y: object, *, n: int | None) -> tuple[Array, Array]:
     """Rows and labels as arrays, as many of one as of the other; n of them where n is public.
 
@@ -70,9 +90,7 @@ def labelled(x: object, y: object, *, n: int | None) -> tuple[Array, Array]:
     >>> labels.tolist()
     [True, False, True]
     """
-    import numpy as np
-
-    rows, labels = np.asarray(x), np.asarray(y)
+    rows, labels = array_of(x), array_of(y)
     if rows.ndim == 0 or labels.ndim != 1 or len(rows) != len(labels):
         raise ParameterError("need an array of rows and an array of labels, one label for each row")
     if n is not None and len(rows) != n:
@@ -87,9 +105,9 @@ def public_rows(n: int | None) -> None:
 
 
 def truths(y: Array) -> npt.NDArray[np.bool_]:
-    """Labels as truth values: everything but 0 and False is true."""
-    if y.size and y.dtype.kind not in "biu":
-        raise ParameterError(f"need labels that are truth values or whole numbers, got {y.dtype}")
+    """Labels as truth values: everything but 0 and False is true.  Floats are refused, by their dtype."""
+    if y.dtype.kind not in "biu":
+        raise ParameterError(f"need labels that are truth values or whole numbers, got kind={y.dtype.kind!r}")
     return y != 0
 
 
@@ -157,6 +175,8 @@ class Threshold:
 class Thresholds:
     """The points + 1 thresholds on 0 .. points - 1; rows outside count at the nearest end.
 
+    Rows are whole numbers by their dtype, which is public: an array of floats is refused whatever it holds.
+
     >>> import numpy as np
     >>> thresholds = Thresholds(4)
     >>> thresholds.size, thresholds.errors(np.array([0, 2, 3]), np.array([0, 0, 1]), 0, 5).tolist()
@@ -182,8 +202,8 @@ class Thresholds:
     def _codes(self, x: Array) -> Int64s:
         import numpy as np
 
-        if x.ndim != 1 or (x.size and x.dtype.kind not in "biu"):
-            raise ParameterError(f"need one whole number a row, got {x.dtype} with {x.ndim} dimensions")
+        if x.ndim != 1 or x.dtype.kind not in "biu":
+            raise ParameterError(f"need one whole number a row, got kind={x.dtype.kind!r} with {x.ndim} dimensions")
         if x.dtype.kind == "u":  # before the cast, which would wrap
             x = np.minimum(x, x.dtype.type(min(self.points - 1, np.iinfo(x.dtype).max)))
         return np.clip(x.astype(np.int64), 0, self.points - 1)

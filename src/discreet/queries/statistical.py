@@ -154,6 +154,10 @@ def whole(query: StatisticalQuery, rows: Rows, *, resolution: int = RESOLUTION) 
 def as_rows(data: object) -> Rows:
     """An array of rows, or a pair (rows, labels) whose labels become the last column.
 
+    The dtype is public and decides what is refused: numbers, truth values and objects are read, and an object that is
+    no number is NaN, which counts as the middle of a range; texts, dates and complex numbers are refused.  A list gets
+    a dtype from its values: pass arrays where a failure could be seen.
+
     >>> as_rows(([[1, 0], [1, 1]], [True, False]))
     array([[1., 0., 1.],
            [1., 1., 0.]])
@@ -162,10 +166,29 @@ def as_rows(data: object) -> Rows:
 
     parts = data if isinstance(data, tuple) else (data,)
     try:
-        columns = [np.asarray(part, dtype=np.float64) for part in parts]
-    except (TypeError, ValueError):  # its message quotes a value
-        columns = []
-    shaped = [part[:, None] if part.ndim == 1 else part for part in columns]
-    if not shaped or any(part.ndim != 2 for part in shaped) or len({len(part) for part in shaped}) != 1:
+        given = [np.asarray(part) for part in parts]
+    except (TypeError, ValueError):  # lists of unequal lengths
+        given = []
+    shaped = [part[:, None] if part.ndim == 1 else part for part in given]
+    numbers = all(part.dtype.kind in "biufO" and part.ndim == 2 for part in shaped)
+    if not shaped or not numbers or len({len(part) for part in shaped}) != 1:
         raise ParameterError("need an array of numbers (rows, columns), or a pair of rows and labels")
-    return shaped[0] if len(shaped) == 1 else np.concatenate(shaped, axis=1)
+    floats = [_floats(part) for part in shaped]
+    return floats[0] if len(floats) == 1 else np.concatenate(floats, axis=1)
+
+
+def _floats(part: npt.NDArray[np.generic]) -> npt.NDArray[np.float64]:
+    """Numbers as they are, objects one by one."""
+    import numpy as np
+
+    if part.dtype.kind != "O":
+        return part.astype(np.float64, copy=False)
+    return np.array([_float(value) for value in part.ravel()], dtype=np.float64).reshape(part.shape)
+
+
+def _float(value: object) -> float:
+    """A number, or NaN: whatever an object raises would tell what it is."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except Exception:
+        return float("nan")
