@@ -134,6 +134,8 @@ def settle(
 
     if not isinstance(model, PrivateEstimator):
         raise ParameterError(f"need a model of discreet.learning, got {type(model).__name__}")
+    if not model.hides_rows:
+        raise UnsupportedError("this model hides labels, not rows: fit it outside the curator, on public features")
     held = private(curator, table)
     if model.supervised and target is None:
         raise ParameterError("need target=..., the name of a column, for a supervised model")

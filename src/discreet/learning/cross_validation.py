@@ -17,15 +17,26 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
-from discreet.data.columns import Integer, Real
+from discreet.data.columns import column as read_column
 from discreet.data.domain import Domain
+from discreet.data.records import Records
 from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.hazmat.samplers import uniform_below
 from discreet.learning.estimator import PrivateClassifier, PrivateEstimator, PrivateRegressor
 from discreet.learning.pipeline import Pipeline
 from discreet.learning.pipeline_budget import part
-from discreet.learning.reading import as_table, name_of, without
+from discreet.learning.reading import (
+    TARGET,
+    as_column,
+    as_table,
+    labels_in,
+    labels_of,
+    name_of,
+    places,
+    truth_values,
+    without,
+)
 from discreet.privacy.event import ComposedEvent, Event, PureEvent, RepeatedEvent, ZCDPEvent
 from discreet.privacy.guarantee import Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
@@ -76,6 +87,7 @@ def cross_validate(
     budget only.  Fit the one you choose with a budget of its own.
 
     >>> import numpy as np
+    >>> from discreet.data.columns import Integer
     >>> from discreet.hazmat.entropy import SeededRandom
     >>> from discreet.learning.maximum_likelihood import MaximumLikelihoodClassifier
     >>> rng = np.random.default_rng(0)
@@ -88,14 +100,13 @@ def cross_validate(
     (True, 4, PureDP(epsilon=4.0))
     """
     import numpy as np
-    import pandas as pd
 
     domain = _checked(model, budget, folds)
     require(0 < exact(share) < 1, "0 < share < 1", share=share)
     train = part(budget, (1 - exact(share)) / (folds - 1))
     noise = _noise(budget, exact(share))
     table = as_table(X, without(domain, name_of(y)))
-    labels = pd.Series(np.asarray(y), name=name_of(y))
+    labels = _series(y)
     if len(labels) != table.num_rows:
         raise ParameterError("need as many labels as rows, got another number")
     fold = np.asarray(uniform_below(folds, shape=(table.num_rows,), rng=rng))
@@ -133,6 +144,7 @@ def cross_val_score(
     """The scores of `cross_validate` alone.
 
     >>> import numpy as np
+    >>> from discreet.data.columns import Integer
     >>> from discreet.learning.maximum_likelihood import MaximumLikelihoodClassifier
     >>> X, y = np.arange(100).reshape(100, 1), np.arange(100) > 49
     >>> model = MaximumLikelihoodClassifier(domain=Domain({"a": Integer(0, 99)}))
@@ -148,6 +160,10 @@ def _last(model: Any) -> Any:  # noqa: ANN401 - an estimator or a pipeline
     return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
+def _all(model: Any) -> list[Any]:  # noqa: ANN401 - an estimator or a pipeline
+    return [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+
+
 def _checked(model: Any, budget: object, folds: object) -> Domain:  # noqa: ANN401 - an estimator or a pipeline
     whole = isinstance(folds, int) and not isinstance(folds, bool)
     require(whole and 2 <= folds <= MOST, f"an integer number of folds from 2 to {MOST}", folds=folds)  # type: ignore[operator]
@@ -159,6 +175,10 @@ def _checked(model: Any, budget: object, folds: object) -> Domain:  # noqa: ANN4
         raise UnsupportedError(
             "cross-validation needs a private classifier or regression, or a pipeline that ends in one"
         )
+    if not all(getattr(step, "hides_rows", True) for step in _all(model)):
+        raise UnsupportedError("cross-validation hides rows: a model that hides labels only cannot be validated by it")
+    if any(getattr(step, "queries", None) is not None for step in _all(model)):
+        raise UnsupportedError("a model with queries= answers a number of rows that is declared: leave out queries=")
     if not isinstance(model.domain, Domain):
         raise ParameterError("need domain=... at construction")
     return model.domain
@@ -176,18 +196,40 @@ def _some(train: Guarantee) -> Event:
     return PureEvent(epsilon=train.epsilon) if isinstance(train, PureDP) else ZCDPEvent(rho=train.rho)  # type: ignore[attr-defined]
 
 
-def _losses(fitted: Any, rows: Any, labels: Any) -> tuple[npt.NDArray[np.int64], float]:  # noqa: ANN401
-    """A loss from 0 to UNIT a row, and what UNIT stands for: a mistake, or an error as large as the declared range."""
-    import numpy as np
+def _series(y: Any) -> Any:  # noqa: ANN401 - labels of any kind, as a series that keeps what their schema says
+    import pandas as pd
 
-    if rows.num_rows == 0:
-        return np.zeros(0, dtype=np.int64), 1.0
-    predicted, given = fitted.predict(rows), np.asarray(labels)
+    if isinstance(y, pd.Series):
+        return y.reset_index(drop=True)
+    values = labels_in(y)
+    kind = "boolean" if truth_values(y) else values.dtype
+    return pd.Series(values, name=name_of(y), dtype=kind)
+
+
+def _losses(fitted: Any, rows: Any, labels: Any) -> tuple[npt.NDArray[np.int64], float]:  # noqa: ANN401
+    """A loss from 0 to UNIT a row, and what UNIT stands for: a mistake, or an error as large as the declared range.
+
+    The second is a function of the declaration: of a fold without rows it is the same.
+    """
+    import numpy as np
+    import pyarrow
+
     last = fitted.last_ if isinstance(fitted, Pipeline) else fitted
-    if isinstance(last, PrivateClassifier):
-        return np.where(np.asarray(predicted == given, dtype=bool), 0, UNIT).astype(np.int64), 1.0
     column = last.target_
-    assert isinstance(column, Integer | Real)
-    span = float(exact(column.high) - exact(column.low)) or 1.0
-    errors = np.abs(predicted.astype(np.float64) - given.astype(np.float64)) / span
+    classifies = isinstance(last, PrivateClassifier)
+    low, high = column.codes
+    span = 1.0 if classifies else float((high - low) * column.step) or 1.0
+    if rows.num_rows == 0:
+        return np.zeros(0, dtype=np.int64), span
+    predicted = fitted.predict(rows)
+    if classifies:
+        known = labels_of(column)
+        given = places(labels_in(labels), known).to_numpy(zero_copy_only=False)  # NULL is NaN, which equals nothing
+        found = places(labels_in(predicted), known).to_numpy(zero_copy_only=False)
+        return np.where(given == found, 0, UNIT).astype(np.int64), span
+    read = Domain({TARGET: read_column({**column.to_dict(), "nullable": True})})
+    table = pyarrow.table({TARGET: as_column(labels_in(labels), column)})
+    positions = Records.from_frame(table, read).column(TARGET).astype(np.int64)
+    truth = np.where(positions > high - low, np.nan, (low + positions) * float(column.step))
+    errors = np.abs(predicted.astype(np.float64) - truth) / span
     return (np.clip(np.nan_to_num(errors, nan=1.0), 0.0, 1.0) * UNIT).astype(np.int64), span

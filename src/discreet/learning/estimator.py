@@ -23,10 +23,21 @@ from discreet.data.domain import Domain
 from discreet.data.records import Records, countable
 from discreet.errors import DomainError, ParameterError, require
 from discreet.hazmat.entropy import RandomSource
-from discreet.learning.reading import as_table, declared_classes, free_name, labels_of, name_of, places, without
+from discreet.learning.reading import (
+    as_column,
+    as_table,
+    declared_classes,
+    free_name,
+    labels_in,
+    labels_of,
+    name_of,
+    places,
+    truth_values,
+    without,
+)
 from discreet.privacy.event import Event
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.neighbours import AddRemove
+from discreet.privacy.neighbours import AddRemove, Local
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +56,7 @@ class PrivateEstimator(BaseEstimator):
     domain: Domain | None
     event_: Event
     supervised = True
+    hides_rows = True  # one added or removed; if not, one label changed, and nothing that hides rows may use it
     approximate = False  # whether an (epsilon, delta) budget is worth most to it as it is
 
     def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
@@ -92,9 +104,13 @@ class PrivateEstimator(BaseEstimator):
         paid = self.budget if budget is None else budget
         if not isinstance(paid, Guarantee):
             raise ParameterError(f"need a budget such as ApproxDP(1.0, 1e-6), got {type(paid).__name__}")
-        if paid.neighbours not in (None, AddRemove):
-            raise ParameterError(f"estimators hide one row added or removed, got a budget under {paid.neighbours}")
+        if paid.neighbours not in (None, AddRemove if self.hides_rows else Local):
+            kept = (
+                "estimators hide one row added or removed" if self.hides_rows else "this model hides one label changed"
+            )
+            raise ParameterError(f"{kept}, got a budget under {paid.neighbours}")
         require((target is not None) == self.supervised, "a target, for supervised models only", target=target)
+        self._forget()
         self.domain_ = without(rows.domain, target)
         self.target_ = None if target is None else (declared or rows.domain[target])
         if self.target_ is not None:
@@ -103,9 +119,15 @@ class PrivateEstimator(BaseEstimator):
             self._prepare(self.target_)
         self.n_features_in_ = len(self.domain_)
         self.feature_names_in_ = _names(self.domain_)
-        self.guarantee_ = paid.under(AddRemove)
-        self._learn(rows, target, self.guarantee_, rng)
+        promise = paid.under(AddRemove if self.hides_rows else Local)
+        self._learn(rows, target, promise, rng)
+        self.guarantee_ = promise  # not before: a fit that failed keeps nothing
         return self
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit left, by scikit-learn's convention on names."""
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
 
     def _labels(self, y: object, name: str) -> tuple[Column, pyarrow.Array, Column]:
         """The declaration of the target, its values, and the declaration by which those are read."""
@@ -143,25 +165,23 @@ class PrivateEstimator(BaseEstimator):
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """Base of classifiers: `classes` declares the labels.
 
-    Without it they are those of the domain's column of y's name, or (False, True) for truth values, or else (0, 1).
-    Rows with other labels are dropped.  A subclass implements `_learn` and `_scores`.
+    Without it they are those of the domain's column of y's name, or (False, True) for a column whose type is that of
+    truth values (not a list of them), or else (0, 1).  Rows with other labels are dropped.
+    A subclass implements `_learn` and `_scores`.
     """
 
     classes: Sequence[object] | None
     classes_: npt.NDArray[Any]
 
     def _labels(self, y: object, name: str) -> tuple[Column, pyarrow.Array, Column]:
-        import numpy as np
-
-        values = np.asarray(y)
-        require(values.ndim == 1, "labels in one column", dimensions=values.ndim)
         assert self.domain is not None
+        values = labels_in(y)
         if self.classes is not None:
             declared = declared_classes(self.classes)
         elif name in self.domain:
             declared = self.domain[name]
         else:
-            declared = Boolean() if values.dtype.kind == "b" else Categorical([0, 1])
+            declared = Boolean() if truth_values(y) else Categorical([0, 1])
         labels = labels_of(declared)
         return declared, places(values, labels), Integer(0, len(labels) - 1)
 
@@ -189,9 +209,6 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
     bounds: tuple[float, float] | None
 
     def _labels(self, y: object, name: str) -> tuple[Column, pyarrow.Array, Column]:
-        import numpy as np
-        import pyarrow
-
         assert self.domain is not None
         if self.bounds is not None:
             low, high = self.bounds
@@ -200,9 +217,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
             declared = self.domain[name]
         else:
             raise ParameterError("need bounds=(low, high) of the target, or its column in the domain under y's name")
-        values = np.asarray(y)
-        require(values.ndim == 1 and values.dtype.kind in "biuf", "targets that are numbers, in one column")
-        return declared, pyarrow.array(values, from_pandas=True), declared
+        return declared, as_column(labels_in(y), declared), declared
 
     def _values(self, rows: Records) -> npt.NDArray[np.float64]:
         """The predicted target of every row."""

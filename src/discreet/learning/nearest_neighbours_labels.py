@@ -2,9 +2,10 @@
 
 Theorem.  Every label is reported once by randomized response, and everything after that is made of the reports and of
 the features, which are public.  So for one label changed to any other the model is epsilon-DP, and it answers any
-number of queries.  It says nothing about rows: whose row is there, and its features, are not hidden.  A report is true
-with probability p and each other class with q, so a class with v votes among k has k q + v (p - q) reports in the mean:
-the order of classes by expected reports is that by votes.  Proof: docs/theory/nearest_neighbours.md.
+number of queries; a label that is no class is read as the first one.  It says nothing about rows: whose row is there,
+and its features, are not hidden.  A report is true with probability p and each other class with q, so a class with v
+votes among k has k q + v (p - q) reports in the mean: the order of classes by expected reports is that by votes.
+Proof: docs/theory/nearest_neighbours.md.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from discreet.learning.nearest_neighbours import UNIT
 from discreet.learning.nearest_neighbours_votes import votes
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.privacy.guarantee import ApproxDP, Guarantee, PureDP
-from discreet.privacy.neighbours import Local
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    import pyarrow
 
 
 class LabelPrivateNeighbors(PrivateClassifier):
@@ -47,6 +48,8 @@ class LabelPrivateNeighbors(PrivateClassifier):
     >>> model.privacy(), model.privacy().neighbours.__name__
     (PureDP(epsilon=1.0), 'Local')
     """
+
+    hides_rows = False
 
     def __init__(
         self,
@@ -90,7 +93,11 @@ class LabelPrivateNeighbors(PrivateClassifier):
 
     def privacy(self) -> Guarantee:
         """What the model keeps for one label changed to any other."""
-        return super().privacy().under(Local)
+        return super().privacy()
+
+    def _labels(self, y: object, name: str) -> tuple[Column, pyarrow.Array, Column]:
+        declared, found, read = super()._labels(y, name)
+        return declared, found.fill_null(0), read  # a label that is no class is read as the first: no row may vanish
 
     def _scores(self, rows: Records) -> npt.NDArray[np.float64]:
         import numpy as np

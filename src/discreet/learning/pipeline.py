@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.base import BaseEstimator, clone
 
 from discreet.data.domain import Domain
-from discreet.errors import ParameterError, require
+from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.pipeline_budget import divided
@@ -101,6 +101,8 @@ class Pipeline(BaseEstimator):
         require(bool(labels) and len(set(labels)) == len(labels), "steps with different names", names=labels)
         if not all(isinstance(step, PrivateEstimator | DeclaredScaler) for _, step in self.steps):
             raise ParameterError("need private estimators as steps: others would read rows for nothing")
+        if not all(getattr(step, "hides_rows", True) for _, step in self.steps):
+            raise UnsupportedError("a pipeline hides rows: a step that hides labels only cannot be part of it")
         for label, step in self.steps[:-1]:
             if not hasattr(step, "transform") or step.supervised:
                 raise ParameterError(f"need a step that transforms rows without labels before the last, got {label!r}")

@@ -8,22 +8,28 @@ from typing import TYPE_CHECKING, Any
 from discreet.data.columns import Boolean, Categorical, Column
 from discreet.data.domain import Domain, missing
 from discreet.errors import DomainError, ParameterError, require
+from discreet.learning.reading_values import texts
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow
 
 TARGET = "target"  # the name of labels that have none
 CLASSES = 1000  # of a target, at most
+NUMBERS = "biuf"  # kinds of NumPy types
+TYPED = NUMBERS + "M"
 
 
 def as_table(X: object, domain: Domain) -> pyarrow.Table:
-    """The declared columns of a frame, or of an array whose columns come in the order of the domain.
+    """The declared columns of a frame, or of an array or list whose columns come in the order of the domain.
+
+    A type that the schema tells is used; values without one (of lists, of columns of objects, text and categories of
+    pandas) are read one by one.
 
     >>> from discreet.data.columns import Integer
     >>> as_table([[1, 2], [3, 4]], Domain({"a": Integer(0, 9), "b": Integer(0, 9)})).num_rows
     2
     """
-    import numpy as np
     import pyarrow
 
     if isinstance(X, pyarrow.Table) or hasattr(X, "columns"):
@@ -33,25 +39,106 @@ def as_table(X: object, domain: Domain) -> pyarrow.Table:
                 raise DomainError(missing(name, [str(other) for other in held], what="column"))
         columns = {name: X[name] for name in domain}  # type: ignore[index]
     else:
-        values = np.asarray(X)
-        if values.ndim != 2 or values.shape[1] != len(domain):
-            raise ParameterError(f"need a frame, or an array with the {len(domain)} columns of the domain in order")
+        values = _array(X, len(domain))
         columns = {name: values[:, place] for place, name in enumerate(domain)}
-    try:
-        return pyarrow.table({name: _arrow(column) for name, column in columns.items()})
-    except (pyarrow.ArrowException, TypeError, ValueError):  # their text may quote a private value
-        pass
-    raise ParameterError("need columns of one type each: convert those that mix types first")
+    return pyarrow.table({name: as_column(column, domain[name]) for name, column in columns.items()})
 
 
-def _arrow(column: Any) -> Any:  # noqa: ANN401 - a column of any frame
+def _array(X: Any, width: int) -> npt.NDArray[Any]:  # noqa: ANN401 - an array, or a list of rows
+    """An array of that many columns: of objects, if X is none itself."""
+    import numpy as np
+
+    refused = f"need a frame, or an array with the {width} columns of the domain in order"
+    if hasattr(X, "__array__"):
+        values = np.asarray(X)
+        if values.ndim != 2 or values.shape[1] != width:
+            raise ParameterError(refused)
+        return values
+    if not isinstance(X, Sequence) or isinstance(X, str | bytes):
+        raise ParameterError(refused)
+    made = np.empty((len(X), width), dtype=object)
+    for place, row in enumerate(X):
+        if not hasattr(row, "__len__") or isinstance(row, str | bytes | dict | set) or len(row) != width:
+            raise ParameterError(refused)
+        for entry, value in enumerate(row):
+            made[place, entry] = value
+    return made
+
+
+def as_column(column: Any, declared: Column) -> Any:  # noqa: ANN401 - a column of any frame, an array or a list
+    """A column of Arrow that the declaration reads, by its own type if it has one and else value by value.
+
+    >>> from discreet.data.columns import Integer
+    >>> as_column([1, "2", None], Integer(0, 9)).to_pylist()
+    ['1', '2', None]
+    """
     import pyarrow
 
     if isinstance(column, pyarrow.Array | pyarrow.ChunkedArray):
         return column
-    if hasattr(column, "to_arrow"):  # Polars
-        return column.to_arrow()
-    return pyarrow.array(column, from_pandas=True)
+    kind = getattr(getattr(column, "dtype", None), "kind", None)  # of NumPy and pandas
+    try:
+        if hasattr(column, "to_arrow"):  # Polars
+            return column.to_arrow()
+        if kind is not None and (kind in TYPED or _masked(column)):
+            return pyarrow.array(column, from_pandas=True)
+    except (pyarrow.ArrowException, TypeError, ValueError):  # their text may quote a private value
+        raise ParameterError("need columns of types that Arrow has: convert the others first") from None
+    return texts(_objects(column), declared)
+
+
+def _masked(column: Any) -> bool:  # noqa: ANN401 - a column of pandas or NumPy
+    """Whether it has a type of pandas that is neither text nor a category: a nullable one, one of Arrow, a moment."""
+    import pandas as pd
+
+    kind = column.dtype
+    plain = isinstance(kind, pd.StringDtype | pd.CategoricalDtype)
+    return pd.api.types.is_extension_array_dtype(kind) and not plain
+
+
+def _objects(values: Any) -> npt.NDArray[Any]:  # noqa: ANN401 - a column without a type of its own
+    """The values as they are, in an array of one dimension."""
+    import numpy as np
+
+    if hasattr(values, "__array__"):
+        found = values.to_numpy(dtype=object) if hasattr(values, "to_numpy") else np.asarray(values).astype(object)
+        require(found.ndim == 1, "values in one column", dimensions=found.ndim)
+        return found
+    made = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        made[place] = value
+    return made
+
+
+def labels_in(y: Any) -> npt.NDArray[Any]:  # noqa: ANN401 - labels of any kind
+    """Labels as an array: of their own type if that is one of NumPy's numbers, and else of objects.
+
+    >>> labels_in([0, "x", None]).tolist()
+    [0, 'x', None]
+    """
+    import numpy as np
+
+    if hasattr(y, "to_pylist") or hasattr(y, "to_list"):  # Arrow, Polars and pandas
+        if isinstance(getattr(y, "dtype", None), np.dtype) and y.dtype.kind in NUMBERS:
+            return y.to_numpy()
+        return _objects(y.to_pylist() if hasattr(y, "to_pylist") else y.to_list())
+    if hasattr(y, "__array__"):
+        values = np.asarray(y)
+        require(values.ndim == 1, "labels in one column", dimensions=values.ndim)
+        return values if values.dtype.kind in NUMBERS else values.astype(object)
+    if not isinstance(y, Sequence) or isinstance(y, str | bytes):
+        raise ParameterError("need labels in one column")
+    return _objects(y)
+
+
+def truth_values(y: object) -> bool:
+    """Whether the schema, not the values, says that labels are true or false.
+
+    >>> import numpy as np
+    >>> truth_values(np.array([True])), truth_values([True])
+    (True, False)
+    """
+    return str(getattr(y, "dtype", getattr(y, "type", ""))).lower() in ("bool", "boolean", "bool[pyarrow]")
 
 
 def places(values: Any, labels: Sequence[object]) -> pyarrow.Array:  # noqa: ANN401 - an array of any kind
@@ -64,10 +151,21 @@ def places(values: Any, labels: Sequence[object]) -> pyarrow.Array:  # noqa: ANN
     import numpy as np
     import pyarrow
 
-    found = np.full(len(values), -1, dtype=np.int64)
-    for place, label in enumerate(labels):
-        found[np.asarray(values == label, dtype=bool)] = place
+    if values.dtype.kind in NUMBERS:
+        found = np.full(len(values), -1, dtype=np.int64)
+        for place, label in enumerate(labels):
+            found[np.asarray(values == label, dtype=bool)] = place
+    else:
+        listed = {label: place for place, label in enumerate(labels)}
+        found = np.fromiter((_place(value, listed) for value in values), dtype=np.int64, count=len(values))
     return pyarrow.array(found, mask=found < 0)
+
+
+def _place(value: Any, listed: dict[object, int]) -> int:  # noqa: ANN401 - a label of any kind
+    try:
+        return listed.get(value, -1)
+    except Exception:  # an array has no hash, and an object may answer by an error of its own
+        return -1
 
 
 def name_of(y: object) -> str:

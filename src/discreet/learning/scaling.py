@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from discreet.data.columns import Column, Integer, Real
+from discreet.data.columns import column as read_column
 from discreet.data.domain import Domain
 from discreet.data.records import Records
 from discreet.errors import ParameterError, UnsupportedError, require
@@ -32,6 +33,8 @@ from discreet.structured.private_quantile import PrivateQuantile
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+EXACT = 1 << 53  # integers up to here are doubles
 
 
 class DeclaredScaler(TransformerMixin, BaseEstimator):
@@ -162,18 +165,22 @@ class PrivateBounds(TransformerMixin, PrivateEstimator):
         return max((one.accuracy(beta / len(found)) for one in found), default=0.0)
 
     def transform(self, X: object) -> Any:  # noqa: ANN401 - a frame
-        """Rows clamped to the private ranges, as a pandas frame with the columns of the domain."""
+        """Rows clamped to the private ranges, as a pandas frame with the columns of the domain.
+
+        A value that cannot be read is NULL.  The types are those of the declaration, whatever the rows.
+        """
         import numpy as np
         import pandas as pd
 
         self.privacy()
-        table = as_table(X, self.domain_)
+        declared = {name: read_column({**column.to_dict(), "nullable": True}) for name, column in self.domain_.items()}
+        rows = Records.from_frame(as_table(X, self.domain_), Domain(declared))
         made = {}
         for name, column in self.domain_out_.items():
-            values = table.column(name).to_pandas()
-            if isinstance(column, Integer | Real):
-                values = np.clip(values, float(column.low), float(column.high))
-            made[name] = values
+            low, high = self.domain_[name].codes
+            codes = rows.column(name).astype(np.int64) + low
+            null = codes > high
+            made[name] = pd.Series(_decoded(column, np.clip(codes, *column.codes), null))
         return pd.DataFrame(made)
 
     def fit_transform(self, X: object, y: object = None, **how: Any) -> Any:  # noqa: ANN401 - a frame
@@ -183,6 +190,17 @@ class PrivateBounds(TransformerMixin, PrivateEstimator):
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """The columns keep their names."""
         return self.feature_names_in_
+
+
+def _decoded(column: Column, codes: npt.NDArray[np.int64], null: npt.NDArray[np.bool_]) -> Any:  # noqa: ANN401
+    """The values of codes: doubles for numbers, if they hold all of them, and objects for the rest."""
+    import numpy as np
+
+    if isinstance(column, Integer | Real) and max(map(abs, column.codes)) <= EXACT:
+        return np.where(null, np.nan, codes * float(column.step.numerator) / float(column.step.denominator))
+    found, place = np.unique(codes, return_inverse=True)
+    values = np.array([*(column.decode(int(code)) for code in found), None], dtype=object)
+    return values[np.where(null, len(found), place)]
 
 
 def _mechanism(column: Column, low: Fraction, high: Fraction, budget: Guarantee, columns: int) -> PrivateQuantile:

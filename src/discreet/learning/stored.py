@@ -24,7 +24,7 @@ from discreet.errors import ParameterError, UnsupportedError
 from discreet.privacy.event import Event
 from discreet.privacy.event import from_dict as read_event
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
-from discreet.privacy.neighbours import AddRemove
+from discreet.privacy.neighbours import AddRemove, Local
 
 if TYPE_CHECKING:
     from discreet.learning.estimator import PrivateEstimator
@@ -62,14 +62,26 @@ def from_bytes(data: bytes, model: Model) -> Model:
             arrays = [np.load(io.BytesIO(file.read(f"{place}.npy")), allow_pickle=False) for place in range(count)]
         same = text["version"] == VERSION and text["model"] == type(model).__name__
         learned = _read(text["learned"], arrays)
-    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, IndexError, AttributeError):
+    except Exception:  # a damaged file fails in as many ways as there are readers
         raise ParameterError("this is not a stored model") from None
     if not same:
         raise ParameterError(f"this is no stored {type(model).__name__} of version {VERSION}")
-    if not isinstance(learned, dict) or not all(isinstance(name, str) and name.endswith("_") for name in learned):
+    if not _fitted(learned):
         raise ParameterError("this is not a stored model")
-    model._relearn(learned)
+    try:
+        model._relearn(learned)
+    except Exception:  # as above
+        model._forget()
+        raise ParameterError("this is not a stored model") from None
     return model
+
+
+def _fitted(learned: object) -> bool:
+    """Whether it is what a fit leaves: fitted attributes by their names, a promise among them."""
+    named_so = isinstance(learned, dict) and all(
+        isinstance(name, str) and name.endswith("_") and not name.startswith("_") for name in learned
+    )
+    return named_so and isinstance(learned.get("guarantee_"), Guarantee)  # type: ignore[union-attr]
 
 
 def save(model: PrivateEstimator, path: str | Path) -> None:
@@ -96,7 +108,7 @@ def load(path: str | Path) -> PrivateEstimator:
     try:
         text = json.loads(head)
         made = named(text["discreet"])(**text["settings"])
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except Exception:  # a damaged file fails in as many ways as there are readers
         raise ParameterError("this is not a stored model") from None
     return from_bytes(data, made)
 
@@ -168,7 +180,8 @@ def _written(value: Any, arrays: list[Any]) -> Any:  # noqa: ANN401 - any value 
             return {"event": value.to_dict()}
         case Guarantee() if type(value).__name__ in _CURRENCIES:
             amounts = _amounts(value)
-            return {"guarantee": type(value).__name__, "amounts": {name: str(one) for name, one in amounts.items()}}
+            written = {name: str(one) for name, one in amounts.items()}
+            return {"guarantee": type(value).__name__, "amounts": written, "labels": value.neighbours is Local}
     if dataclasses.is_dataclass(value) and type(value).__module__.startswith("discreet."):
         parts = {one.name: _written(getattr(value, one.name), arrays) for one in dataclasses.fields(value) if one.init}
         return {"made": f"{type(value).__module__}:{type(value).__qualname__}", "parts": parts}
@@ -202,11 +215,11 @@ def _read(value: Any, arrays: list[Any]) -> Any:  # noqa: ANN401 - what `_writte
             return read_column(declared)
         case {"event": record}:
             return read_event(record)
-        case {"guarantee": name, "amounts": amounts}:
-            numbers = {key: Fraction(text) for key, text in amounts.items()}
+        case {"guarantee": name, "amounts": amounts, "labels": bool() as labels}:
+            numbers, relation = {key: Fraction(text) for key, text in amounts.items()}, Local if labels else AddRemove
             if name == "GaussianDP":
-                return GaussianDP.from_square(numbers["square"], neighbours=AddRemove)
-            return _CURRENCIES[name](**numbers, neighbours=AddRemove)
+                return GaussianDP.from_square(numbers["square"], neighbours=relation)
+            return _CURRENCIES[name](**numbers, neighbours=relation)
         case {"made": path, "parts": parts}:
             return _rebuilt(path, {name: _read(one, arrays) for name, one in parts.items()})
         case None | bool() | int() | float() | str():
