@@ -11,6 +11,7 @@ import pytest
 from discreet.composition.numerical import numerical
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
+from discreet.learning import private_gradients
 from discreet.learning.neural_noise import NoisySums
 from discreet.learning.neural_probe import alike, close
 from discreet.learning.neural_training import BlockSums
@@ -95,11 +96,32 @@ def test_a_budget_for_replaced_rows_is_refused():
         PrivateGradients.meeting(ApproxDP(1, 1e-6).under(Replace), rate="0.1", steps=10, parameters=10)
 
 
+def test_the_noise_is_never_chosen_for_more_than_the_budget(monkeypatch):
+    """A budget just below 1 is not 1: rounded to the nearest float, noise that costs 1 would do for it."""
+    just = Fraction(1) - Fraction(1, 2**80)
+    monkeypatch.setattr(private_gradients, "_epsilon", lambda draft, noise, delta: noise**-1.5)
+    least = private_gradients._least
+
+    assert float(just) == 1
+    assert least(ApproxDP(just, 1e-6), run()) ** -1.5 <= just
+    assert least(ApproxDP(1, 1e-6), run()) == 1
+
+
+def test_the_largest_noise_that_is_allowed_is_drawn_as_an_array():
+    plan = run(noise_multiplier=Fraction(2**52) / run().sensitivity)
+    with NoisySums(plan, device="cpu", rng=SeededRandom(6)) as noisy:
+        released = noisy.release(torch.zeros(1, dtype=torch.int64))
+
+    assert plan.sigma == 2**52
+    assert torch.isfinite(released).all()
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
         {"noise_multiplier": 0}, {"noise_multiplier": float("nan")}, {"rate": 0}, {"rate": 1.5}, {"steps": 0},
         {"steps": True}, {"parameters": 2.0}, {"bands": 3}, {"block": 4096}, {"bits": 11},
+        {"noise_multiplier": 2**26}, {"noise_multiplier": 10**6, "bands": 8, "steps": 8},
     ],
     ids=str,
 )  # fmt: skip
@@ -335,6 +357,41 @@ def test_shared_weights_have_one_gradient_and_frozen_ones_none():
         assert torch.allclose(gradients[row], found, atol=1e-6)
         assert float(scale[row] * found.norm()) <= 1 + 1e-6
     assert len(network.weights) == 20
+
+
+class Steep(torch.nn.Module):
+    """Gradients of the size `slope`, in every weight."""
+
+    def __init__(self, width, slope):
+        super().__init__()
+        self.layer, self.slope = torch.nn.Linear(width, 2, bias=False), slope
+        torch.nn.init.zeros_(self.layer.weight)
+
+    def forward(self, rows):
+        return self.layer(rows * self.slope)
+
+
+@pytest.mark.parametrize("slope", [1.0, 2.0**60, 2.0**92, 2.0**93.5, 2.0**100, 2.0**120, 2.0**127 * 1.7])
+def test_no_row_of_a_module_is_longer_than_the_clipping_length(slope):
+    """By the scales that are multiplied, which have 32 bits: those of very long gradients would have fewer."""
+    width = 8192
+    network = ModuleNetwork(Steep(width, slope), clip=1.0, block=4, table=4)
+    gradients, scale = network.rows(torch.ones(4, width), torch.zeros(4, dtype=torch.int64))
+    length = float((gradients[0].double() * scale[0].float().double()).norm())
+    total = next(network.sums([gradients, scale], 4, torch.empty(2 * width)))
+
+    assert length <= 1 + float(SLACK)
+    assert length == 0 or length >= 1 - float(SLACK)
+    assert (length == 0) == (slope > 2.0**94)
+    assert torch.isfinite(total).all()
+
+
+def test_scales_of_too_few_bits_would_be_caught():
+    """Twin: no bound on the length of a gradient that counts."""
+    gradient = torch.full((16384,), 2.0**127 * 0.77)
+    scale = 1 / gradient.double().norm()
+
+    assert float((gradient.double() * scale.float().double()).norm()) > 1 + float(SLACK)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,15 @@
 
 The gradient of the loss of one row with respect to all weights that are trained is computed for a table of rows at once
 (`torch.func`).  Weights that layers share are one weight and have one gradient; frozen weights have none.  Lengths and
-scales are those of `per_example_gradients`, and so is the theorem: a module that mixes the rows of a table (batch
-normalisation) or draws random numbers (dropout) is refused.  Proof: docs/theory/private_gradients.md.
+scales are those of `per_example_gradients`, and so is the theorem; a row whose gradient is longer than 2^100 counts as
+zero.  A module that mixes the rows of a table (batch normalisation) or draws random numbers (dropout) is refused.  A
+module may keep what it sees: one that `rows` was called on has seen private rows, and is not handed out.  Proof:
+docs/theory/private_gradients.md.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -18,6 +21,8 @@ from discreet.learning.per_example_gradients import Loss, without_overflow
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Module
+
+LARGEST = 2.0**200  # squared length of a gradient that counts, so that its scale keeps all bits of a 32-bit number
 
 
 class ModuleNetwork:
@@ -40,8 +45,6 @@ class ModuleNetwork:
         table: int = 64,
         device: str = "cpu",
     ) -> None:
-        import copy
-
         import torch
 
         self._module = copy.deepcopy(module).to(device).eval()  # the caller's stays as it is
@@ -66,9 +69,9 @@ class ModuleNetwork:
         }
 
     def outputs(self, inputs: Tensor) -> Tensor:
-        """What the module makes of rows."""
+        """What the module makes of rows: a copy of it, so that nothing of them stays here."""
         functional_call, _, _ = transforms()
-        return functional_call(self._module, {**self._named(self.weights), **self._rest}, (inputs,)).detach()
+        return functional_call(copy.deepcopy(self._module), self._named(self.weights), (inputs,)).detach()
 
     def rows(self, inputs: Tensor, targets: Tensor) -> list[Tensor]:
         """The gradient of every row, then the scales."""
@@ -84,7 +87,7 @@ class ModuleNetwork:
 
         gradients = vmap(grad(loss), in_dims=(None, 0, 0), randomness="error")(self.weights, inputs, targets)
         square = gradients.double().square().sum(1)
-        return without_overflow([gradients, 1 / square.sqrt().clamp_(min=self.clip)], square.isfinite())
+        return without_overflow([gradients, 1 / square.sqrt().clamp_(min=self.clip)], square <= LARGEST)
 
     def sums(self, parts: list[Tensor], count: int, into: Tensor) -> Iterator[Tensor]:
         """The sums of the clipped gradients of every block, in clipping lengths, in the precision of `into`."""

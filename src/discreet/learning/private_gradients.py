@@ -27,11 +27,12 @@ from functools import lru_cache
 
 from discreet.composition.numerical import numerical
 from discreet.errors import UnsupportedError, require
+from discreet.hazmat.samplers import ARRAY_SCALE
 from discreet.privacy.convert import root_up
 from discreet.privacy.event import Event, GaussianEvent, PoissonSampledEvent, RepeatedEvent
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee
 from discreet.privacy.neighbours import AddRemove
-from discreet.privacy.number import Number, exact, up
+from discreet.privacy.number import Number, down, exact, up
 from discreet.structured.banded import Banded
 
 POINT = 26  # bits of a gradient below the clipping length
@@ -70,6 +71,10 @@ class PrivateGradients:
         require(self.block <= 1 << (self.bits // 2 - 1), "blocks short enough for their precision", block=self.block)
         require(self.steps % self.bands == 0, "a multiple of bands steps", steps=self.steps, bands=self.bands)
         require(self.parameters <= 1 << 28, "at most 2^28 parameters", parameters=self.parameters)
+        fits = self.sigma <= ARRAY_SCALE
+        require(
+            fits, "noise of at most 2^52 units: a larger budget, or fewer steps or bands", bits=self.sigma.bit_length()
+        )
 
     @property
     def coefficients(self) -> tuple[int, ...]:
@@ -150,7 +155,7 @@ def _multiplier(budget: Guarantee, draft: PrivateGradients) -> float:
     """The least noise multiplier for the steps of `draft`."""
     count = draft.steps // draft.bands
     match budget:
-        case ApproxDP() if exact(budget.epsilon) > 0 and exact(budget.delta) > 0:
+        case ApproxDP() if down(budget.epsilon) > 0 and exact(budget.delta) > 0:
             return _least(budget, draft)
         case ZCDP() if exact(budget.rho) > 0:
             return up(exact(root_up(count / (2 * exact(budget.rho)))))
@@ -162,7 +167,7 @@ def _multiplier(budget: Guarantee, draft: PrivateGradients) -> float:
 
 def _least(budget: ApproxDP, draft: PrivateGradients) -> float:
     """The least noise multiplier, to TOLERANCE, by secants of ln epsilon over ln noise; it was itself checked."""
-    target = float(exact(budget.epsilon))
+    target = down(budget.epsilon)
     fails, holds = 0.0, math.inf  # the largest noise seen to be too little, and the least seen to be enough
     noise, slope = 1.0, -1.5
     last: tuple[float, float] | None = None
@@ -194,7 +199,7 @@ def _epsilon(draft: PrivateGradients, noise: float, delta: Number) -> float:
         found = numerical([RepeatedEvent(event=PoissonSampledEvent(rate=draft.rate, event=one), count=count)], delta)
     except UnsupportedError:  # no finite epsilon at this delta: far too little noise
         return math.inf
-    return float(exact(found.epsilon))
+    return up(found.epsilon)
 
 
 def inverse_square(coefficients: tuple[int, ...], steps: int) -> float:
