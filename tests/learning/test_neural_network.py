@@ -16,6 +16,7 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import NeuralNetwork, NeuralNetworkRegressor
 from discreet.learning.neural_checkpoint import Checkpoint
 from discreet.learning.neural_training import BlockSums
+from discreet.learning.per_example_module import ModuleNetwork
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from discreet.privacy.neighbours import Replace
 from tests.arrays import torch
@@ -127,6 +128,42 @@ def test_a_fitted_model_holds_nothing_but_its_weights():
     assert not any(isinstance(value, BlockSums) for value in vars(fitted).values())
 
 
+class Keeping(torch.nn.Module):
+    """A habit of many modules: the last activations stay, and what was seen is counted."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(5)
+        self.layer, self.features, self.calls = torch.nn.Linear(2, 2), None, 0
+
+    def forward(self, rows):
+        self.features, self.calls = rows, self.calls + 1
+        return self.layer(rows) + torch.tensor([0.0, 10.0]) * (self.calls > 2)
+
+
+def test_a_module_that_keeps_activations_hands_out_none_of_a_private_row():
+    """Neither the fitted network nor the caller's module was ever shown one, and the curve is that of the network."""
+    module = Keeping()
+    rows, labels = points(50)
+    public = points(20, seed=3)
+    fitted = model(module=module, rows=50, batch=25, epochs=2, public_rows=public).fit(rows, labels)
+    held = fitted.network_._module
+
+    assert (module.features, module.calls) == (None, 0)
+    assert (held.features, held.calls) == (None, 0)
+    assert fitted.history_[-1].public_score == fitted.score(*public)
+    assert (held.features, held.calls) == (None, 0)  # nor does what it predicts stay in it
+    assert not torch.equal(fitted.network_.weights, torch.nn.utils.parameters_to_vector(module.parameters()))
+
+
+def test_a_module_that_was_trained_on_would_be_caught():
+    """Twin: the network that saw the rows."""
+    network = ModuleNetwork(Keeping(), clip=1.0, block=4, table=4)
+    network.rows(torch.ones(4, 2), torch.zeros(4, dtype=torch.int64))
+
+    assert network._module.features is not None
+
+
 class Untouched:
     """A source that must not be drawn from."""
 
@@ -145,7 +182,8 @@ class Untouched:
         {"clip": float("inf")}, {"learning_rate": -1}, {"momentum": 1}, {"momentum": float("nan")},
         {"hidden": (0,)}, {"hidden": (3.0,)}, {"activation": "step"}, {"noise": "none"}, {"bands": 4},
         {"noise": "correlated", "bands": 1}, {"device": "tpu"}, {"seed": 1.5}, {"budget": None}, {"domain": None},
-        {"budget": BUDGET.under(Replace)},
+        {"budget": BUDGET.under(Replace)}, {"budget": ZCDP(1e-18)},
+        {"budget": ZCDP(1e-10), "noise": "correlated"},
     ],
     ids=str,
 )  # fmt: skip

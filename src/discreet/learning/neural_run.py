@@ -98,6 +98,10 @@ class Settings:
         block = -(-usual // (tables * blocks * 8)) * 8
         return block, blocks * block
 
+    def descent(self) -> Descent:
+        """How weights move."""
+        return Descent(batch=self.batch, clip=self.clip, learning_rate=self.learning_rate, momentum=self.momentum)
+
     def record(self, budget: Guarantee) -> dict[str, Any]:
         """What a stopped run must agree on to go on."""
         kept = ("epochs", "batch", "rows", "clip", "learning_rate", "momentum", "noise", "bands", "seed", "activation")
@@ -133,71 +137,99 @@ def run(
 ) -> Trained:
     """Train on private rows; `after` is called with every epoch that ended, and may say how good the network is."""
     torch = torch_or_refuse(settings.device)
-    network = network_of(settings, inputs.shape[1], outputs, loss)
+    network, shown = (network_of(settings, inputs.shape[1], outputs, loss) for _ in range(2))
     bits = 53 if settings.device == "cuda" else 24
     with ExitStack() as stack:
         stack.enter_context(_threads(torch, 1 if len(network.weights) <= SMALL else torch.get_num_threads()))
         places = alike(network, inputs.shape[1], classes=outputs if loss == "classes" else 0)
         close(block=network.block, bits=bits, width=inputs.shape[1], device=settings.device)
-        file = None
-        if settings.checkpoint is not None:
-            file = stack.enter_context(Checkpoint(settings.checkpoint, settings.record(budget)))
-        elif resume:
-            raise ParameterError("need checkpoint=... to go on from one")
-        state = None
-        if file is not None and resume:
-            state = file.load()
-        elif file is not None:
-            file.begin()
+        file, state = _opened(stack, settings, budget, resume=resume)
         rows, count, rest = _rows(settings, budget, len(inputs), None if state is None else state.rows, rng)
-        bands = 1 if settings.noise == "independent" else settings.bands or BANDS
-        rate = min(Fraction(1), Fraction(bands * settings.batch, rows))
-        each = -(-rows // (settings.batch * bands)) * bands  # steps of an epoch: whole rounds of classes
-        plan = PrivateGradients.meeting(
-            rest, rate=rate, steps=each * settings.epochs, parameters=len(network.weights), bands=bands,
-            block=network.block, bits=bits,
-        )  # fmt: skip
-        velocity, mean = torch.zeros_like(network.weights), network.weights.clone()
-        scores: list[float | None] = []
-        begin = 0
-        if state is not None:
-            require(
-                len(state.weights) == len(network.weights), "the network of the stopped run", weights=len(state.weights)
-            )
-            network.weights.copy_(torch.from_numpy(state.weights))
-            velocity.copy_(torch.from_numpy(state.velocity))
-            mean.copy_(torch.from_numpy(state.mean))
-            begin, scores = state.step, list(state.scores)
-
-        def show(step: int) -> None:
-            moving = network.weights.clone()
-            network.weights.copy_(mean)
-            scores.append(after(step // each, network))
-            network.weights.copy_(moving)
+        plan, each = _plan(settings, network, rest, rows=rows, bits=bits)
+        walk = Walk(network, shown, state)
 
         def ended(step: int) -> None:
             if file is not None:  # before anything is shown
-                at, pace, middle = (vector.cpu().numpy().copy() for vector in (network.weights, velocity, mean))
-                file.save(State(step, rows, at, pace, middle, tuple(scores)))
-            show(step)
+                file.save(walk.state(step, rows))
+            walk.show(step // each, after)
 
-        if begin:  # it may not have been shown before the run stopped
-            show(begin)
-        private = torch.from_numpy(inputs).to(settings.device)
-        labels = torch.from_numpy(targets).to(settings.device)
-        sums = BlockSums(network, private, labels, places=places, bits=bits)
-        descent = Descent(
-            batch=settings.batch, clip=settings.clip, learning_rate=settings.learning_rate, momentum=settings.momentum
-        )
+        if walk.begin:  # it may not have been shown before the run stopped
+            walk.show(walk.begin // each, after)
+        private, labels = (torch.from_numpy(part).to(settings.device) for part in (inputs, targets))
         train(
-            sums, network, velocity, mean, plan, descent,
-            rows=len(inputs), steps=range(begin, plan.steps), each=each, after=ended, rng=rng,
+            BlockSums(network, private, labels, places=places, bits=bits),
+            network, walk.velocity, walk.mean, plan, settings.descent(),
+            rows=len(inputs), steps=range(walk.begin, plan.steps), each=each, after=ended, rng=rng,
         )  # fmt: skip
-        network.weights.copy_(mean)
         if file is not None:
             file.remove()
     event = plan.event() if count is None else ComposedEvent(events=(count, _promised(rest)))
-    return Trained(network=network, run=plan, event=event, scores=tuple(scores))
+    return Trained(network=walk.released(), run=plan, event=event, scores=tuple(walk.scores))
+
+
+class Walk:
+    """Where a run stands: the network that reads private rows, and another that is shown and never reads one.
+
+    A module may keep what it has seen.  From `network` only weights go on, which are computed from noisy sums.
+    """
+
+    def __init__(self, network: Gradients, shown: Gradients, state: State | None) -> None:
+        import torch
+
+        self._network, self._shown = network, shown
+        self.velocity, self.mean = torch.zeros_like(network.weights), network.weights.clone()
+        self.begin, self.scores = 0, list[float | None]()
+        if state is not None:
+            same = len(state.weights) == len(network.weights)
+            require(same, "the network of the stopped run", weights=len(state.weights))
+            network.weights.copy_(torch.from_numpy(state.weights))
+            self.velocity.copy_(torch.from_numpy(state.velocity))
+            self.mean.copy_(torch.from_numpy(state.mean))
+            self.begin, self.scores = state.step, list(state.scores)
+
+    def state(self, step: int, rows: int) -> State:
+        """What goes into a checkpoint."""
+        parts = (self._network.weights, self.velocity, self.mean)
+        weights, velocity, mean = (vector.cpu().numpy().copy() for vector in parts)
+        return State(step, rows, weights, velocity, mean, tuple(self.scores))
+
+    def released(self) -> Gradients:
+        """The network with the mean of the weights."""
+        self._shown.weights.copy_(self.mean)
+        return self._shown
+
+    def show(self, epoch: int, after: After) -> None:
+        """Show it after an epoch, and keep what was said of it."""
+        self.scores.append(after(epoch, self.released()))
+
+
+def _opened(
+    stack: ExitStack, settings: Settings, budget: Guarantee, *, resume: bool
+) -> tuple[Checkpoint | None, State | None]:
+    """The file of the run, if it has one, and where it stopped, if it goes on."""
+    if settings.checkpoint is None:
+        if resume:
+            raise ParameterError("need checkpoint=... to go on from one")
+        return None, None
+    file = stack.enter_context(Checkpoint(settings.checkpoint, settings.record(budget)))
+    if resume:
+        return file, file.load()
+    file.begin()
+    return file, None
+
+
+def _plan(
+    settings: Settings, network: Gradients, budget: Guarantee, *, rows: int, bits: int
+) -> tuple[PrivateGradients, int]:
+    """The noise of all steps, and the steps of an epoch: whole rounds of classes."""
+    bands = 1 if settings.noise == "independent" else settings.bands or BANDS
+    rate = min(Fraction(1), Fraction(bands * settings.batch, rows))
+    each = -(-rows // (settings.batch * bands)) * bands
+    plan = PrivateGradients.meeting(
+        budget, rate=rate, steps=each * settings.epochs, parameters=len(network.weights), bands=bands,
+        block=network.block, bits=bits,
+    )  # fmt: skip
+    return plan, each
 
 
 @contextmanager
