@@ -16,6 +16,7 @@ from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.local import HadamardResponse, RandomizedResponse, Shuffler, central_delta, shuffled
 from discreet.local.shuffle import permutation
+from discreet.privacy.enclosure import exp_down, exp_up
 from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import Replace
 
@@ -75,6 +76,60 @@ def test_the_pair_is_the_one_of_the_theorem_by_enumeration():
         exactly = sum(max(0.0, float(p) - math.exp(epsilon) * float(second.get(z, 0))) for z, p in first.items())
 
         assert central_delta(math.log(3), users, epsilon) == pytest.approx(exactly, rel=1e-6, abs=1e-15)
+
+
+def _bits_delta(epsilon0, users, epsilon) -> float:
+    """At most the exact delta of the number of ones, in integers: all others hold zero, four counts are looked at."""
+    odds, factor = int(exp_down(Fraction(epsilon0)) * 2**20), exp_up(Fraction(epsilon))
+    lie = 2**20  # of odds + lie
+
+    def ones(j: int) -> int:
+        return math.comb(users - 1, j) * lie**j * odds ** (users - 1 - j) if 0 <= j < users else 0
+
+    first = [lie * ones(j) + odds * ones(j - 1) for j in range(4)]
+    second = [odds * ones(j) + lie * ones(j - 1) for j in range(4)]
+    above = sum(max(x * factor.denominator - factor.numerator * y, 0) for x, y in zip(first, second, strict=True))
+    return above / (factor.denominator * (odds + lie) ** users)
+
+
+@pytest.mark.parametrize("users", [1, 2, 300])
+@pytest.mark.parametrize("epsilon0", [5, 20, 25, 30, 36, 40, 100, 299, 400])
+def test_a_large_local_epsilon_is_not_claimed_away(epsilon0, users):
+    """Thresholds that round past the last event made delta zero from 25 on."""
+    for less in ("0.000001", "0.001", "0.1", "2", "4.5"):
+        epsilon = epsilon0 - Fraction(less)
+        truth = _bits_delta(epsilon0, users, epsilon)
+
+        for values in (None, 2):
+            assert central_delta(epsilon0, users, epsilon, values=values) >= truth
+        alone = -math.expm1(-float(less)) / (1 + 2 * math.exp(-epsilon0))
+        assert central_delta(epsilon0, 1, epsilon, values=3) >= alone
+    for bits in (None, RandomizedResponse(epsilon=epsilon0, size=2)):
+        for delta in (1e-3, 1e-6, 1e-12):
+            claim = shuffled(epsilon0, users, delta, randomizer=bits)
+
+            assert _bits_delta(epsilon0, users, Fraction(claim.epsilon)) <= delta
+
+
+def test_where_clones_are_rare_the_claim_is_tight():
+    for epsilon0 in (25, 40, 200):
+        least = epsilon0 + math.log1p(-1e-6)
+
+        assert shuffled(epsilon0, 1000, 1e-6).epsilon == pytest.approx(least, abs=3e-7)
+    assert central_delta(40, 1, 38) == pytest.approx(-math.expm1(-2), rel=1e-6)
+
+
+@pytest.mark.parametrize("epsilon0", ["1e-300", 1e-15, 1e-13, 301, 1000, 100_000])
+def test_outside_of_the_range_that_is_computed_the_claim_is_the_local_one(epsilon0):
+    assert shuffled(epsilon0, 1000, 1e-6).epsilon == pytest.approx(float(epsilon0), rel=1e-15)
+    assert central_delta(epsilon0, 1000, 0) <= 1
+    assert shuffled(1, 1000, 1e-300).epsilon == 1
+
+
+@pytest.mark.parametrize("bad", [{"epsilon0": -1}, {"n": 0}, {"epsilon": -1}, {"values": 1}, {"spare": 0.0}])
+def test_bad_parameters_of_delta_are_refused(bad):
+    with pytest.raises(ParameterError):
+        central_delta(**{"epsilon0": 1.0, "n": 100, "epsilon": 0.5} | bad)
 
 
 def test_more_users_amplify_and_the_closed_form_is_weaker():

@@ -11,8 +11,10 @@ probability k / (e^epsilon0 + k - 1), whatever the value.  With M - 1 uniform re
 
     E max(0, sum over the M reports y of (R(y | x) - e^epsilon R(y | x')) k) / M,   all M uniform and independent.
 
-Delta is computed in floating point from above: every term is increased by a relative 2^-30, and what lies outside of
-the windows of C, M and others is added.  Proof: docs/theory/shuffle.md; the closed form is `composition.shuffled`.
+Delta is computed in floating point from above: every term is increased by a relative 2^-30, the best event is one of
+three next to the rounded threshold, and what lies outside of the windows of C, M and others is added.  For epsilon0
+outside of [1e-12, 300] the claim is the local one.  Proof: docs/theory/shuffle.md; the closed form is
+`composition.shuffled`.
 """
 
 from __future__ import annotations
@@ -40,6 +42,9 @@ Method = Literal["best", "numerical", "closed form"]
 SAFETY = 2.0**-30  # relative, for the tails of scipy, which are good to about 1e-12
 BANDS = 24  # groups of the number of uniform reports
 SPARE = 1e-31  # probability that may lie outside of the window of C, and is added
+LEAST, MOST = 1e-12, 300.0  # the local epsilons between which delta is computed
+TINY = 1e-290  # a delta below which it is not
+NEARBY = (-1, 0, 1)  # a threshold is rounded to one of its neighbours at worst
 
 
 def shuffled(
@@ -73,51 +78,72 @@ def central_delta(
     >>> central_delta(1.0, 1000, 0.5) < 1e-9
     True
     """
-    odds, factor = math.exp(float(exact(epsilon0))), math.exp(float(exact(epsilon)))
-    found = _clones(odds, factor, n, 1 / odds if values != 2 else 2 / (odds + 1), spare)
-    return found if values in (None, 2) else min(found, _blanket(odds, factor, n, cast("int", values), spare))
+    local, users, central = float(positive(epsilon0)), whole("n", n, least=1), exact(epsilon)
+    require(central >= 0, "epsilon >= 0", epsilon=epsilon)
+    require(0 < spare < 1, "0 < spare < 1", spare=spare)
+    if central > exact(epsilon0):
+        return 0.0
+    if not LEAST <= local <= MOST:  # what the reports hide before they are shuffled
+        return min(1.0, -math.expm1(float(central) - local) + SAFETY)
+    found = _clones(local, float(central), users, bits=values == 2, spare=spare)
+    if values in (None, 2):
+        return found
+    return min(found, _blanket(local, float(central), users, whole("values", values, least=2), spare))
 
 
-def _clones(odds: float, factor: float, n: int, chance: float, spare: float) -> float:
-    """The delta of the pair (A, B) with this chance of a clone."""
+def _clones(local: float, central: float, n: int, *, bits: bool, spare: float) -> float:
+    """The delta of the pair (A, B), a clone being likelier for bits."""
     import numpy as np
 
+    odds, factor = math.exp(local), math.exp(central)
+    chance = 2 / (odds + 1) if bits else 1 / odds
     clones, outside = _window(n - 1, chance, spare)
     totals, weights = clones + 1, _binomial(clones, n - 1, chance)
-    least = np.floor(totals * (factor * odds - 1) / ((odds - 1) * (1 + factor))) + 1
-    one, none = _tail(clones, least - 1) * weights, _tail(clones, least) * weights
-    here, there = (odds * one + none) / (odds + 1), (one + odds * none) / (odds + 1)
-    return _above(here, factor * there) + outside
+    least = np.floor(totals * (math.expm1(local + central) / (math.expm1(local) * (1 + factor)))) + 1
+    tried = []
+    for near in NEARBY:
+        edge = np.minimum(least + near, totals)
+        one, none = _tail(clones, edge - 1) * weights, _tail(clones, edge) * weights
+        tried.append(_differ((odds * one + none) / (odds + 1), factor * ((one + odds * none) / (odds + 1))))
+    return min(1.0, _above(tried) + outside)
 
 
-def _blanket(odds: float, factor: float, n: int, values: int, spare: float) -> float:
+def _blanket(local: float, central: float, n: int, values: int, spare: float) -> float:
     """The delta of randomized response among `values`, by how many reports are uniform."""
     import numpy as np
 
+    odds, factor = math.exp(local), math.exp(central)
     chance = values / (odds + values - 1)
     uniform, outside = _window(n - 1, chance, spare)
     weights = _binomial(uniform, n - 1, chance)
+    slope = math.expm1(local) * (1 + factor)
     step = -(-len(uniform) // BANDS)
     total = outside
     for start in range(0, len(uniform), step):  # fewer uniform reports tell more, so each band counts as its least
         m = int(uniform[start]) + 1
         near, beyond = _window(m, 2 / values, spare)  # reports of x or x'
-        slope = (odds - 1) * (1 + factor)
-        rest = (odds * factor - 1) * near + (factor - 1) * (m - near)
-        least = np.floor(rest / slope) + 1
-        gain = slope * near / 2 * _tail(near - 1, least - 1)
+        rest = math.expm1(local + central) * near + math.expm1(central) * (m - near)
         scale = _binomial(near, m, 2 / values) * chance / m
-        total += float(weights[start : start + step].sum()) * (
-            _above(gain * scale, rest * _tail(near, least) * scale) + beyond * odds
-        )
+        least = np.floor(rest / slope) + 1
+        edges = [np.minimum(least + nearby, near) for nearby in NEARBY]
+        tried = [
+            _differ(slope * near / 2 * _tail(near - 1, edge - 1) * scale, rest * _tail(near, edge) * scale)
+            for edge in edges
+        ]
+        total += float(weights[start : start + step].sum()) * (_above(tried) + beyond * odds)
     return min(1.0, total * (1 + SAFETY))
 
 
-def _above(gains: Array, losses: Array) -> float:
-    """The sum of max(0, gain - loss), from above."""
+def _differ(gains: Array, losses: Array) -> Array:
+    """gain - loss, from above."""
+    return gains * (1 + SAFETY) - losses * (1 - SAFETY)
+
+
+def _above(tried: list[Array]) -> float:
+    """The sum of the best of the events tried, the empty one among them, from above."""
     import numpy as np
 
-    return float(np.clip(gains * (1 + SAFETY) - losses * (1 - SAFETY), 0, None).sum()) * (1 + SAFETY)
+    return float(np.maximum(np.max(tried, axis=0), 0).sum()) * (1 + SAFETY)
 
 
 def _window(size: int, chance: float, spare: float) -> tuple[Array, float]:
@@ -160,6 +186,8 @@ def _numerical(local: Fraction, n: int, delta: Fraction, values: int | None) -> 
     """The epsilon at which delta is small enough, from above; the local one if there is none below."""
     from scipy.optimize import brentq
 
+    if not LEAST <= local <= MOST or delta < TINY:
+        return up(local)
     target, most = float(delta) * (1 - SAFETY), float(local)
 
     def excess(epsilon: float) -> float:
