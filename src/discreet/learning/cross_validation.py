@@ -216,6 +216,7 @@ def _losses(fitted: Any, rows: Any, labels: Any) -> tuple[npt.NDArray[np.int64],
 
     last = fitted.last_ if isinstance(fitted, Pipeline) else fitted
     column = last.target_
+    assert column is not None
     classifies = isinstance(last, PrivateClassifier)
     low, high = column.codes
     span = 1.0 if classifies else float((high - low) * column.step) or 1.0
