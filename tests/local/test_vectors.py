@@ -12,7 +12,7 @@ from discreet.errors import ParameterError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.local import DuchiVector, PrivUnit, PrivUnitG, run
 from discreet.local.duchi import DEPTH, half_sphere
-from discreet.local.vectors import normals
+from discreet.local.vectors import directions, normals
 from discreet.privacy.enclosure import exp_down
 from discreet.privacy.number import exact
 from tests.local.protocols import VECTORS
@@ -91,6 +91,30 @@ def _sphere_tail(beta, height, dimension):
     return np.where(height >= 0, half, 1 - half)
 
 
+SHORT = [1e-150, 1e-157, 1e-160, 1.7e-162, 1e-200, 1e-300, 1e-310, 1e-320, 0.0]
+
+
+@pytest.mark.parametrize("size", SHORT)
+def test_directions_are_unit_vectors_however_short_the_rows(size):
+    """The twin that squares first has norms of 0 and 1.3 here, which reports would show."""
+    rows = size * np.random.default_rng(4).uniform(-1, 1, (200, 5))
+    reports = PrivUnit(epsilon=1, dimension=5).client().report(rows, rng=SeededRandom(2)) / 2.0**20
+
+    assert np.abs(np.linalg.norm(directions(rows, SeededRandom(1)), axis=1) - 1).max() <= 2**-50
+    assert np.abs(np.linalg.norm(reports, axis=1) - 1).max() <= 2**-18
+
+
+@pytest.mark.parametrize("size", SHORT[:-1])
+@pytest.mark.parametrize("kind", VECTORS)
+def test_short_rows_are_reported_like_those_of_the_same_direction(kind, size):
+    """The same coins, the same report up to a step of the lattice: the law is that of the direction."""
+    protocol = kind(epsilon=2, dimension=4)
+    axes = np.tile(np.eye(4), (500, 1))
+    reports = [protocol.draw(axes * length, SeededRandom(7)).astype(np.int64) for length in (1e-30, size)]
+
+    assert np.abs(reports[0] - reports[1]).max() <= 1
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 2, 6])
 @pytest.mark.parametrize("kind", [PrivUnit, PrivUnitG])
 def test_the_densities_of_cap_and_rest_keep_epsilon(kind, epsilon):
@@ -128,7 +152,16 @@ def test_vectors_outside_the_ball_are_refused(kind, bad):
 
 @pytest.mark.parametrize("kind", VECTORS)
 @pytest.mark.parametrize(
-    "bad", [{"epsilon": 0}, {"dimension": 1}, {"dimension": 2.5}, {"radius": 0}, {"radius": math.nan}]
+    "bad",
+    [
+        {"epsilon": 0},
+        {"dimension": 1},
+        {"dimension": 2.5},
+        {"radius": 0},
+        {"radius": math.nan},
+        {"radius": "1e-400"},
+        {"radius": "1e400"},
+    ],
 )
 def test_bad_parameters_are_refused(kind, bad):
     with pytest.raises(ParameterError):

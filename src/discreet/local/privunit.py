@@ -106,6 +106,7 @@ class PrivUnit(VectorProtocol):
         height = np.sqrt(1 - share) * np.where(tail <= 0.5, 1, -1)
         along = directions(values, random)
         across = _across(along, normals((n, self.dimension), random))
+        across = _across(along, across)  # once more: the first remainder may be short, and is made long below
         across *= np.sqrt(share)[:, None] / np.linalg.norm(across, axis=1, keepdims=True)
         return _on_lattice(along * height[:, None] + across)
 

@@ -2,7 +2,8 @@
 
 A vector of norm r <= radius first becomes radius u or -radius u, for its direction u, with probabilities
 (1 + r / radius) / 2 and (1 - r / radius) / 2: its mean is kept, and nothing of this is a matter of privacy, as the
-randomizer that follows is private for every direction.  The zero vector has the first axis as its direction.
+randomizer that follows is private for every direction.  A direction has norm one up to the rounding of floats, however
+short its vector; the zero vector has the first axis as its direction.
 Reports are integers, so that sums are exact whatever the order.  Proof: docs/theory/local_means.md.
 """
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
+SHORTEST, LONGEST = 1e-150, 1e150  # radii whose squares are floats
 SLACK = 1e-9  # by how much a norm may exceed the radius: the rounding of the one who computed it
 
 
@@ -41,7 +43,7 @@ class VectorProtocol(LocalProtocol):
     def __post_init__(self) -> None:
         positive(self.epsilon)
         whole("dimension", self.dimension, least=2)
-        require(exact(self.radius) > 0, "radius > 0", radius=self.radius)
+        require(SHORTEST <= exact(self.radius) <= LONGEST, f"{SHORTEST:g} <= radius <= {LONGEST:g}", radius=self.radius)
 
     @property
     @abstractmethod
@@ -120,10 +122,12 @@ def directions(rows: Floats, random: RandomSource) -> Floats:
     """A unit vector for each row, the row's direction or its opposite, with the row as its mean."""
     import numpy as np
 
-    norms = np.linalg.norm(rows, axis=1)
-    found = rows / np.where(norms > 0, norms, 1)[:, None]
-    found[norms == 0, 0] = 1
-    signs = np.where(uniforms((len(rows),), random) < (1 + np.minimum(norms, 1)) / 2, 1.0, -1.0)
+    largest = np.abs(rows).max(axis=1)
+    found = rows / np.where(largest > 0, largest, 1)[:, None]  # before squares, which underflow below 2^-537
+    found[largest == 0, 0] = 1
+    scaled = np.linalg.norm(found, axis=1)
+    found /= scaled[:, None]
+    signs = np.where(uniforms((len(rows),), random) < (1 + np.minimum(largest * scaled, 1)) / 2, 1.0, -1.0)
     return found * signs[:, None]
 
 
