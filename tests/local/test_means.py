@@ -154,6 +154,42 @@ def test_a_few_slots_are_enough_and_one_is_refused():
             kind(epsilon=1, slots=1)
 
 
+@pytest.mark.parametrize("kind", MEANS)
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [(-1e308, 1e308), ("-1e400", 0), (0, "1e400"), (0, "1e-320"), (0, "1e-400"), (1, "1." + "0" * 30 + "1")],
+)
+def test_intervals_whose_width_is_no_float_are_refused(kind, lower, upper):
+    """An infinite width put every value at one place or at none, and reports went around the 64 bits."""
+    with pytest.raises(ParameterError, match="within 2"):
+        kind(epsilon=1, lower=lower, upper=upper)
+
+
+@pytest.mark.parametrize("kind", MEANS)
+@pytest.mark.parametrize(("lower", "upper"), [(-1e300, 1e300), (0, 1e-300), (-1e-300, 0)])
+def test_the_widest_and_the_narrowest_interval_keep_every_value_at_its_place(kind, lower, upper):
+    protocol = kind(epsilon=1, lower=lower, upper=upper)
+
+    assert protocol.checked(np.array([lower, lower / 2 + upper / 2, upper])).tolist() == [0, PLACES // 2, PLACES]
+
+
+@pytest.mark.parametrize("kind", [PiecewiseMean, HybridMean])
+def test_more_slots_than_64_bits_have_room_for_are_refused(kind):
+    """With 2^40 slots the product of place and slots went around, and the window was anywhere."""
+    for slots in (2**31 + 1, 2**40):
+        with pytest.raises(ParameterError, match="slots <= 2\\^31"):
+            kind(epsilon=1, slots=slots)
+    most = kind(epsilon=3, slots=2**31)
+    starts = scattered(np.array([0, PLACES // 2, PLACES]), most.window.starts, SeededRandom(1))
+    reports = most.client().report(np.ones(2_000), rng=SeededRandom(2))
+
+    assert starts.tolist()[0] == 0
+    assert starts.tolist()[2] == most.window.starts
+    assert abs(starts[1] - most.window.starts / 2) <= 1
+    assert reports.min() >= 0
+    assert reports.max() < 2**31 + 2
+
+
 def test_an_epsilon_too_small_for_the_slope_is_refused():
     with pytest.raises(ParameterError, match="32-bit slopes"):
         OneBitMean(epsilon=1e-12).client().report([0.5])

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 DEPTH = 30
 PLACES = 1 << DEPTH  # the interval in steps
+LEAST, MOST = 2.0**-1000, 2.0**1000  # intervals whose width and shares are floats
+STEPS = 1 << 31  # the most steps of a coarser grid
 
 
 class MeanProtocol(LocalProtocol):
@@ -42,6 +44,8 @@ class MeanProtocol(LocalProtocol):
         positive(self.epsilon)
         low, high = exact(self.lower), exact(self.upper)
         require(low < high, "lower < upper", lower=self.lower, upper=self.upper)
+        fits = low >= -MOST and high <= MOST and high - low >= LEAST and float(low) < float(high)
+        require(fits, "an interval within 2^1000, with ends that floats tell apart", lower=self.lower, upper=self.upper)
 
     @property
     def width(self) -> float:
@@ -107,7 +111,8 @@ def scattered(places: Places, steps: int, random: RandomSource) -> Places:
     """Each place on a coarser grid 0 .. steps, up or down at random so that its mean is kept exactly."""
     import numpy as np
 
-    scaled = places * steps  # below 2^62 for steps < 2^32
+    assert steps <= STEPS  # so that `scaled` is at most 2^61, within 64 bits
+    scaled = places * steps
     fine = (random.words(len(places)) >> np.uint64(64 - DEPTH)).astype(np.int64)
     return (scaled >> DEPTH) + (fine < (scaled & (PLACES - 1)))
 

@@ -21,9 +21,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from discreet.errors import require
 from discreet.local.chernoff import bernstein, share_error
 from discreet.local.coins import ONE, favoured, pick, toss, whole
-from discreet.local.means import MeanProtocol, scatter_law, scattered
+from discreet.local.means import STEPS, MeanProtocol, scatter_law, scattered
 from discreet.local.one_bit import chance, flip, slope
 from discreet.local.wire import Codes
 from discreet.privacy.number import Number, exact
@@ -114,7 +115,7 @@ class PiecewiseMean(MeanProtocol):
 
     def __post_init__(self) -> None:
         super(PiecewiseMean, self).__post_init__()
-        whole("slots", self.slots, least=2)
+        require(whole("slots", self.slots, least=2) <= STEPS, "slots <= 2^31", slots=self.slots)
 
     @property
     def window(self) -> Window:
@@ -187,7 +188,7 @@ class HybridMean(MeanProtocol):
 
     def __post_init__(self) -> None:
         super(HybridMean, self).__post_init__()
-        whole("slots", self.slots, least=2)
+        require(whole("slots", self.slots, least=2) <= STEPS, "slots <= 2^31", slots=self.slots)
 
     @property
     def window(self) -> Window:
