@@ -15,7 +15,7 @@ from discreet.errors import ParameterError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import clipped_moments, k_means
 from discreet.learning.k_means import KMeans
-from discreet.learning.k_means_grid import along, cells, side
+from discreet.learning.k_means_grid import HEAVIEST, cells, side
 from discreet.learning.stored import from_bytes, to_bytes
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from discreet.release.allowance import Allowance
@@ -218,7 +218,10 @@ def test_it_is_stored_without_its_rows():
     assert (again.predict(X) == model.predict(X)).all()
 
 
-@pytest.mark.parametrize("wrong", [{"n_clusters": 0}, {"n_clusters": True}, {"n_clusters": 2.0}, {"expected_rows": 0}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"n_clusters": 0}, {"n_clusters": True}, {"n_clusters": 2.0}, {"n_clusters": HEAVIEST + 1}, {"expected_rows": 0}],
+)
 def test_wrong_numbers_are_refused_before_anything_is_drawn(wrong):
     with pytest.raises(ParameterError, match="an integer"):
         KMeans(**({"n_clusters": 2} | wrong), budget=PureDP(1), domain=NARROW).fit(frame(NARROW, 5))
@@ -229,15 +232,3 @@ def test_it_has_scikit_learns_face():
 
     assert clone(model).get_params() == model.get_params()
     assert model.set_params(n_clusters=5).n_clusters == 5
-
-
-@pytest.mark.parametrize("width", [7, 16, 64])
-def test_the_place_of_a_row_is_the_same_to_the_last_bit_whatever_rows_are_beside_it(width):
-    """A product of matrices adds in an order that depends on how many rows there are."""
-    rng = np.random.default_rng(width)
-    vectors, mean, axes = rng.uniform(-1, 1, (300, width)), rng.uniform(-1, 1, width), rng.normal(size=(4, width))
-    together = along(vectors, mean, axes)
-
-    assert np.allclose(together, (vectors - mean) @ axes.T)
-    assert np.array_equal(together[1:], along(vectors[1:], mean, axes))
-    assert np.array_equal(together, np.concatenate([along(vectors[i : i + 1], mean, axes) for i in range(300)]))

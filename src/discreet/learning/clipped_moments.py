@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.hazmat.entropy import RandomSource
+from discreet.learning.row_by_row import squares
 from discreet.privacy.event import Event
 from discreet.release.allowance import Allowance
 from discreet.release.noise import variance
@@ -47,7 +48,7 @@ def within(vectors: Floats, radius: float, *, scale: int = SCALE) -> Whole:
     """
     import numpy as np
 
-    lengths = np.sqrt((vectors * vectors).sum(axis=1))
+    lengths = np.sqrt(squares(vectors))
     factors = scale / np.maximum(lengths, radius)
     made = np.trunc(vectors * factors[:, None]).astype(np.int64)
     made[(made * made).sum(axis=1) > scale * scale] = 0  # rounding never gets here; if it did, the bound still holds

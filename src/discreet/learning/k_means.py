@@ -28,9 +28,10 @@ from discreet.hazmat.entropy import RandomSource
 from discreet.learning.clipped_moments import mean_sensitivities, noisy_means
 from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateEstimator
-from discreet.learning.k_means_grid import CELLS, along, first_centres, side
+from discreet.learning.k_means_grid import CELLS, HEAVIEST, first_centres, side
 from discreet.learning.least_noise import least_noise
 from discreet.learning.principal_components_fit import entries, subspace
+from discreet.learning.row_by_row import products, squares
 from discreet.learning.scaling_units import in_units
 from discreet.privacy.event import ComposedEvent, Event
 from discreet.privacy.guarantee import Guarantee
@@ -100,7 +101,7 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
     def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
         import numpy as np
 
-        k = whole("n_clusters", self.n_clusters, most=CELLS // 4)
+        k = whole("n_clusters", self.n_clusters, most=HEAVIEST)
         if self.expected_rows is not None:
             whole("expected_rows", self.expected_rows)
         design = Design(rows.domain)
@@ -161,7 +162,7 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
         noise = allowance.noise(GRID_ALONG * allowance.total, absolute=1, square=1)
         rows = found.count if self.expected_rows is None else float(self.expected_rows)
         parts = side(rows, math.sqrt(variance(noise)), axes=axes, clusters=self.n_clusters)
-        points = along(vectors, found.mean, found.directions[:axes]) / widths
+        points = products(vectors - found.mean, found.directions[:axes]) / widths
         middle, _ = first_centres(points, self.n_clusters, rows, parts=parts, noise=noise, rng=rng)
         return First(
             centres=found.mean + (middle * widths) @ found.directions[:axes],
@@ -229,7 +230,7 @@ def _squares(vectors: Floats, centres: Floats) -> Floats:
     """Squared distances, (rows, centres)."""
     import numpy as np
 
-    return np.stack([((vectors - centre) ** 2).sum(axis=1) for centre in centres], axis=1)
+    return np.stack([squares(vectors - centre) for centre in centres], axis=1)
 
 
 def _nearest(vectors: Floats, centres: Floats) -> npt.NDArray[np.int64]:

@@ -50,26 +50,6 @@ def side(rows: float, sd: float, *, axes: int, clusters: int, most: int = CELLS)
     return max(2, least, min(wanted, math.floor(most ** (1 / axes) + 1e-9)))
 
 
-def along(vectors: Floats, mean: Floats, axes: Floats) -> Floats:
-    """Vectors less a mean, by their coordinates along axes (one a row): the same for a vector whatever is beside it.
-
-    Coordinates are added entry by entry.  A product of matrices would add in an order that depends on the place of a
-    row and on the number of rows, so that one row more could move others into another cell.
-
-    >>> import numpy as np
-    >>> along(np.array([[3.0, 1.0]]), np.array([1.0, 1.0]), np.array([[0.5, 0.0], [0.5, 0.5]]))
-    array([[1., 1.]])
-    """
-    import numpy as np
-
-    found = np.zeros((len(axes), len(vectors)))
-    for place, middle in enumerate(mean.tolist()):
-        entry = vectors[:, place] - middle
-        for coordinate, weight in zip(found, axes[:, place].tolist(), strict=True):
-            coordinate += entry * weight
-    return found.T
-
-
 def cells(points: Floats, parts: int) -> npt.NDArray[np.int64]:
     """The cell of each point of the box from -1 to 1 on every axis; points outside are moved to its edge."""
     import numpy as np

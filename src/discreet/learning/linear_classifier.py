@@ -21,6 +21,7 @@ from discreet.learning.estimator import PrivateClassifier
 from discreet.learning.linear_losses import Margin, Softmax
 from discreet.learning.linear_plan import MOST, plan
 from discreet.learning.linear_rows import FINE, LEFT, WIDEST, ball, design_for, noisy_count, spread
+from discreet.learning.row_by_row import products
 from discreet.privacy.event import ComposedEvent
 from discreet.privacy.guarantee import Guarantee
 from discreet.release.allowance import Allowance
@@ -92,7 +93,7 @@ class LinearClassifier(PrivateClassifier):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _margins(self, rows: Records) -> Floats:
-        return self.ball_.design.floats(rows) @ self.coef_.T + self.intercept_
+        return products(self.ball_.design.floats(rows), self.coef_) + self.intercept_
 
     def _scores(self, rows: Records) -> Floats:
         import numpy as np

@@ -21,6 +21,7 @@ from discreet.data.records import Records
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.clipped_moments import SCALE, within
 from discreet.learning.design import Design
+from discreet.learning.row_by_row import squares
 from discreet.privacy.event import Event
 from discreet.privacy.guarantee import PureDP
 from discreet.release.allowance import Allowance
@@ -146,7 +147,7 @@ def outside(vectors: Floats, radii: Floats) -> Whole:
     """
     import numpy as np
 
-    lengths = np.sqrt((vectors * vectors).sum(axis=1))
+    lengths = np.sqrt(squares(vectors))
     return np.array([np.count_nonzero(lengths > radius) for radius in radii], dtype=np.int64)
 
 

@@ -38,6 +38,7 @@ from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateClassifier
 from discreet.learning.least_noise import least_noise
 from discreet.learning.principal_components_fit import corrected
+from discreet.learning.row_by_row import products, squares
 from discreet.privacy.event import ComposedEvent
 from discreet.privacy.guarantee import Guarantee
 from discreet.release.allowance import Allowance
@@ -68,8 +69,8 @@ class Normal:
         """ln of the weighted density, up to a constant."""
         import numpy as np
 
-        along = (vectors - self.mean) @ self.directions.T
-        return self.log_weight - 0.5 * float(np.log(self.variances).sum()) - 0.5 * (along**2 / self.variances).sum(1)
+        along = products(vectors - self.mean, self.directions) / np.sqrt(self.variances)
+        return self.log_weight - 0.5 * float(np.log(self.variances).sum()) - 0.5 * squares(along)
 
 
 class MaximumLikelihoodClassifier(PrivateClassifier):
@@ -120,7 +121,7 @@ class MaximumLikelihoodClassifier(PrivateClassifier):
         centres = _towards_each_other(rough)
         moved = vectors - centres[groups]
         radius, chosen = noisy_radius(
-            np.sqrt((moved * moved).sum(axis=1)),
+            np.sqrt(squares(moved)),
             2 * largest,
             width,
             allowance=allowance,

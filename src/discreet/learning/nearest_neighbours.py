@@ -23,11 +23,12 @@ from discreet.hazmat.entropy import RandomSource
 from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateClassifier
 from discreet.learning.k_means import whole
-from discreet.learning.k_means_grid import along, side
+from discreet.learning.k_means_grid import side
 from discreet.learning.least_noise import least_noise
 from discreet.learning.nearest_neighbours_cells import Cells, released
 from discreet.learning.nearest_neighbours_votes import Voters, election
 from discreet.learning.principal_components_fit import entries, subspace
+from discreet.learning.row_by_row import products
 from discreet.privacy.event import ComposedEvent, Event, RepeatedEvent
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.number import Number, exact
@@ -162,7 +163,7 @@ class KNeighborsClassifier(PrivateClassifier):
 
     def _points(self, vectors: Floats) -> Floats:
         """Where vectors are on the grid."""
-        return along(vectors, self.mean_, self.axes_)
+        return products(vectors - self.mean_, self.axes_)
 
     def _scores(self, rows: Records) -> npt.NDArray[np.float64]:
         import numpy as np

@@ -25,6 +25,7 @@ from discreet.hazmat.entropy import RandomSource
 from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.principal_components_fit import entries, subspace
+from discreet.learning.row_by_row import products
 from discreet.privacy.event import ComposedEvent
 from discreet.privacy.guarantee import Guarantee
 from discreet.release.allowance import Allowance
@@ -98,7 +99,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
     def transform(self, X: object) -> npt.NDArray[np.float64]:
         """The coordinates of rows along the components; rows of the data stay private."""
         rows = self._read(X)
-        return (self.design_.floats(rows) - self.mean_) @ self.components_.T
+        return products(self.design_.floats(rows) - self.mean_, self.components_)
 
     def fit_transform(self, X: object, y: object = None, **how: Any) -> npt.NDArray[np.float64]:  # noqa: ANN401
         """`fit`, then `transform` of the same rows."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.clipped_moments import noisy_means, noisy_moments, noisy_radius
+from discreet.learning.row_by_row import squares
 from discreet.privacy.event import Event
 from discreet.release.allowance import Allowance
 
@@ -59,7 +60,7 @@ def subspace(
     rough = noisy_means(vectors, one, 1, radius=largest, allowance=allowance, share=MEAN * amount, rng=rng)
     centre = np.clip(shrunk(rough.means[0], rough.sum_sd / max(float(rough.counts[0]), rough.count_sd, 1.0)), -1.0, 1.0)
     moved = vectors - centre
-    lengths = np.sqrt((moved * moved).sum(axis=1))
+    lengths = np.sqrt(squares(moved))
     reach = largest + float(np.sqrt((centre * centre).sum()))
     radius, chosen = noisy_radius(
         lengths, reach, width, allowance=allowance, share=RADIUS * amount, later=later, rng=rng

@@ -27,6 +27,7 @@ from discreet.learning.estimator import PrivateRegressor
 from discreet.learning.linear_losses import STEPS, Squared
 from discreet.learning.linear_plan import MOST, clearness, plan
 from discreet.learning.linear_rows import LEFT, Ball, ball, noisy_count, shrunk, spread
+from discreet.learning.row_by_row import products
 from discreet.privacy.event import ComposedEvent, Event
 from discreet.privacy.guarantee import Guarantee
 from discreet.release.allowance import Allowance
@@ -80,7 +81,7 @@ class LeastSquares(PrivateRegressor):
     def _values(self, rows: Records) -> Floats:
         import numpy as np
 
-        return np.clip(self.design_.floats(rows) @ self.coef_ + self.intercept_, *self.range_)
+        return np.clip(products(self.design_.floats(rows), self.coef_[None])[:, 0] + self.intercept_, *self.range_)
 
 
 def _by_moments(
