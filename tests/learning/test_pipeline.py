@@ -10,14 +10,17 @@ import pytest
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
-from discreet.data.columns import Integer, Real
+from discreet.data.columns import Boolean, Integer, Real
 from discreet.data.domain import Domain
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import cross_validation as cv
+from discreet.learning.budget_curve import accuracy_curve
 from discreet.learning.cross_validation import cross_val_score, cross_validate
 from discreet.learning.k_means import KMeans
 from discreet.learning.maximum_likelihood import MaximumLikelihoodClassifier
+from discreet.learning.nearest_neighbours import KNeighborsClassifier
+from discreet.learning.nearest_neighbours_labels import LabelPrivateNeighbors
 from discreet.learning.pipeline import Pipeline
 from discreet.learning.pipeline_budget import divided
 from discreet.learning.principal_components import PCA
@@ -229,6 +232,82 @@ def test_no_rows_are_scored_without_an_error():
     found = cross_validate(classes(domain=DOMAIN), *data(0), budget=ZCDP(1), folds=3)
 
     assert all(0 <= score <= 1 for score in found.scores)
+
+
+def test_no_rows_are_scored_on_the_scale_of_the_declaration(monkeypatch):
+    seen = []
+    real = cv._losses
+    monkeypatch.setattr(cv, "_losses", lambda *given: seen.append(real(*given)) or seen[-1])
+    monkeypatch.setattr(cv, "uniform_below", by_place)
+    for rows in (0, 1, 2, 9):
+        X, y = data(rows)
+        cross_validate(Ridge(domain=DOMAIN, bounds=(0, 70)), X, y, budget=ZCDP(1), folds=3, rng=SeededRandom(1))
+
+    assert len(seen) == 12
+    assert {span for _, span in seen} == {70.0}  # not 1 where a fold is empty
+    assert min(len(lost) for lost, _ in seen) == 0
+
+
+def test_labels_that_cannot_be_read_are_losses_and_never_errors(monkeypatch):
+    monkeypatch.setattr(cv, "uniform_below", by_place)
+    seen = []
+    real = cv._losses
+    monkeypatch.setattr(cv, "_losses", lambda *given: seen.append(real(*given)[0].tolist()) or real(*given))
+    X = [[1, 2, 3]] * 6
+    numbers = Ridge(domain=DOMAIN, bounds=(0, 1))
+    for model, y in ((classes(domain=DOMAIN), [0, 1, 0, 1, 0]), (numbers, [0, 0.5, 1, 1, 0])):
+        for odd in (None, "x", pd.NA, [1], 2**70, float("nan"), np.array([1, 2])):
+            cross_validate(model, X, [*y, odd], budget=ZCDP(1), folds=3, rng=SeededRandom(1))
+
+            assert seen[-1][-1] == cv.UNIT or odd == 2**70  # the last row is in the last fold, and 2^70 is clamped to 1
+
+
+def test_a_nullable_series_is_validated_like_any_other():
+    X, y = data(40)
+    truth = (y == 1).astype("boolean")
+    truth[3] = pd.NA
+    found = cross_validate(
+        MaximumLikelihoodClassifier(domain=DOMAIN), X, truth, budget=ZCDP(100), folds=2, rng=SeededRandom(1)
+    )
+
+    assert found.mean > 0.8
+
+
+def test_a_regression_of_truth_values_is_validated():
+    X, y = data(3000)
+    domain = Domain({**DOMAIN, "y": Boolean()})
+    found = cross_validate(Ridge(domain=domain), X, y, budget=ZCDP(100), folds=2, rng=SeededRandom(1))
+
+    assert -0.5 < found.mean < 0
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda step, **how: step.set_params(**how), lambda step, **how: Pipeline([("a", step)], **how)]
+)
+def test_what_hides_labels_only_is_not_sold_as_hiding_rows(wrap):
+    X, y = data(20)
+    with pytest.raises(UnsupportedError, match="labels only"):
+        cross_validate(wrap(LabelPrivateNeighbors(), domain=DOMAIN), X, y, budget=PureDP(1))
+    with pytest.raises(UnsupportedError, match="labels only"):
+        accuracy_curve(wrap(LabelPrivateNeighbors(), domain=DOMAIN), X, y, budgets=[PureDP(1)], public=False)
+
+
+def test_a_pipeline_refuses_what_hides_labels_only_before_a_row_is_read():
+    for steps in ([LabelPrivateNeighbors()], [PrivateBounds(), LabelPrivateNeighbors()]):
+        named = [(f"s{place}", step) for place, step in enumerate(steps)]
+        with pytest.raises(UnsupportedError, match="labels only"):
+            Pipeline(named, budget=PureDP(1), domain=DOMAIN).fit(None, None)
+
+
+@pytest.mark.parametrize("n", [6, 60])
+def test_models_with_declared_queries_are_refused_whatever_the_number_of_rows(n):
+    X, y = data(n)
+    asked = KNeighborsClassifier(3, queries=5, domain=DOMAIN, classes=(0, 1))
+    for model in (asked, Pipeline([("a", DeclaredScaler()), ("b", asked)], domain=DOMAIN)):
+        with pytest.raises(UnsupportedError, match="leave out queries="):
+            cross_validate(model, X, y, budget=PureDP(1))
+        with pytest.raises(UnsupportedError, match="leave out queries="):
+            accuracy_curve(model, X, y, budgets=[PureDP(1)], public=False)
 
 
 @pytest.mark.parametrize(
