@@ -100,7 +100,11 @@ def cost(event, budget) -> Fraction:
             return epsilon**2 / 8 if isinstance(budget, ZCDP) else epsilon**2 * EIGHTH_OF_PI
         case PureEvent():
             epsilon = exact(event.epsilon)
-            return epsilon if isinstance(budget, PureDP) else epsilon**2 / 2
+            if isinstance(budget, PureDP):
+                return epsilon
+            return (
+                epsilon**2 / 2 if isinstance(budget, ZCDP) else epsilon**2 * 4 * EIGHTH_OF_PI
+            )  # mu^2 = epsilon^2 pi / 2
         case ZCDPEvent():
             return exact(event.rho)
     raise AssertionError(event)

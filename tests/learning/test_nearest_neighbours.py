@@ -162,6 +162,16 @@ def test_sampled_elections_add_up_to_the_budget(budget):
     assert model.predict([[30, 30]]).shape == (1,)
 
 
+def test_many_sampled_elections_add_up_to_an_approximate_budget_in_gaussian_terms():
+    budget = ApproxDP(1.0, 1e-6)
+    for queries in (100, 1000):
+        made = KNeighborsClassifier(3, queries=queries, rate="0.1", budget=budget, domain=DOMAIN, classes=(0, 1))
+        model = made.fit(*data(30))
+
+        assert 0.999 < spent(model, budget) <= 1 + 1e-9
+        assert cost(model.event(), PureDP(1)) > 1  # more than epsilon would allow
+
+
 def test_few_queries_are_paid_in_epsilon_and_many_in_gaussian_terms():
     budget = ApproxDP(1.0, 1e-6)
 
