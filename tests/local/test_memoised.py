@@ -13,18 +13,33 @@ from discreet.errors import BudgetExhausted, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.local import (
     HadamardResponse,
+    HierarchicalRanges,
+    HybridMean,
     LaplaceMean,
     Memoised,
     OneBitMean,
+    OptimalLocalHashing,
     OptimalUnaryEncoding,
+    PiecewiseMean,
     ProjectiveGeometryResponse,
     RandomizedResponse,
+    SampledThresholds,
     run,
 )
 from discreet.privacy.enclosure import exp_up, log_up
 from tests.scale import counts
 
 N = counts(quick=60_000, full=1_000_000)
+RUNS = counts(quick=150, full=1_000)
+AFFINE = [
+    RandomizedResponse(epsilon=2, size=4),
+    HadamardResponse(epsilon=2, size=5),
+    HadamardResponse(epsilon=4, size=20),
+    OptimalLocalHashing(epsilon=2, size=5),
+    ProjectiveGeometryResponse(epsilon=2, size=7),
+    OneBitMean(epsilon=2),
+    PiecewiseMean(epsilon=8, slots=16),
+]
 
 
 def _life(protocol: Memoised, values: tuple[int, ...], reports: int) -> dict:
@@ -113,16 +128,7 @@ def test_one_report_alone_costs_what_the_law_says():
     assert protocol.once() < 1
 
 
-@pytest.mark.parametrize(
-    "inner",
-    [
-        RandomizedResponse(epsilon=2, size=4),
-        HadamardResponse(epsilon=2, size=5),
-        ProjectiveGeometryResponse(epsilon=2, size=7),
-        OneBitMean(epsilon=2),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("inner", AFFINE, ids=repr)
 def test_estimates_are_unbiased_exactly_and_no_more_variable_than_stated(inner):
     """Over the law itself, for every value."""
     protocol = Memoised(inner, instant=1)
@@ -130,11 +136,54 @@ def test_estimates_are_unbiased_exactly_and_no_more_variable_than_stated(inner):
     single = np.array([np.atleast_1d(protocol.decode(protocol.tally(codes[c : c + 1]), 1)) for c in codes])
     for value in protocol.inputs():
         chances = np.array([float(protocol.law(value)[int(c)]) for c in codes])
-        truth = np.array([float(value)]) if isinstance(inner, OneBitMean) else np.eye(inner.size)[value]
+        truth = np.array([float(value)]) if isinstance(inner, OneBitMean | PiecewiseMean) else np.eye(inner.size)[value]
         variance = chances @ (single - truth) ** 2
 
         assert chances @ single == pytest.approx(truth, abs=1e-8)
         assert variance.max() <= protocol.variance(1) * (1 + 1e-9)
+
+
+def _misses(protocol: Memoised, values, truth, bound) -> float:
+    random, missed = SeededRandom(11), 0.0
+    for _ in range(RUNS):
+        server = run(protocol, values, rng=random)
+        missed += np.mean(np.abs(server.estimate() - truth) > bound(server))
+    return missed / RUNS
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("inner", AFFINE, ids=repr)
+def test_errors_hold_at_one_in_twenty(inner):
+    """Each number alone, over runs: one miss in twenty at most, and six deviations of the share for chance."""
+    protocol = Memoised(inner, instant=0.5)
+    mean = isinstance(inner, OneBitMean | PiecewiseMean)
+    values = np.tile([-1.0, 1.0, 0.5, 0.0], 250) if mean else np.arange(1000) % 3
+    truth = values.mean() if mean else np.bincount(values, minlength=inner.size) / 1000
+
+    assert _misses(protocol, values, truth, lambda server: server.error(0.05)) <= 0.05 + 6 * math.sqrt(0.0475 / RUNS)
+
+
+@pytest.mark.statistical
+def test_the_twin_that_uses_the_variance_of_permanent_reports_misses():
+    inner = PiecewiseMean(epsilon=8, slots=16)
+    protocol = Memoised(inner, instant=0.5)
+    values = np.tile([-1.0, 1.0, 0.5, 0.0], 250)
+
+    def narrow(server) -> float:
+        return inner.bound(server._tally, server.n, 0.05) / protocol.gamma
+
+    assert _misses(protocol, values, values.mean(), narrow) > 0.3
+
+
+def test_estimates_that_are_not_affine_in_the_counts_are_refused():
+    for kind in (
+        HierarchicalRanges(epsilon=1, size=16),
+        SampledThresholds(epsilon=1, size=16),
+        HybridMean(epsilon=1, slots=16),
+        Memoised(RandomizedResponse(epsilon=1, size=2), instant=1),
+    ):
+        with pytest.raises(UnsupportedError, match="affine"):
+            Memoised(kind, instant=1)
 
 
 @pytest.mark.statistical

@@ -9,8 +9,9 @@ With gamma the chance of telling the permanent report less that of telling a giv
 
     (estimate of the protocol - (1 - gamma) u) / gamma,   u the estimate from equally many of all reports,
 
-is unbiased.  A device that draws a new permanent report whenever its value changes is not private in this sense: when
-it changed can be seen.  Proof: docs/theory/local_protocols.md.
+is unbiased if the protocol's estimate is a mean over its reports of what each says; other protocols are refused.  A
+device that draws a new permanent report whenever its value changes is not private in this sense: when it changed can be
+seen.  Proof: docs/theory/local_protocols.md.
 """
 
 from __future__ import annotations
@@ -22,7 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BudgetExhausted, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import RandomSource, source
+from discreet.local.chernoff import share_error
 from discreet.local.coins import positive, whole
+from discreet.local.frequency import FrequencyOracle
+from discreet.local.hadamard import HadamardResponse
+from discreet.local.one_bit import OneBitMean
+from discreet.local.piecewise import PiecewiseMean
 from discreet.local.protocol import LocalProtocol
 from discreet.local.randomized_response import RandomizedResponse
 from discreet.local.wire import Codes
@@ -40,6 +46,9 @@ if TYPE_CHECKING:
     from discreet.local.protocol import Array, Tally
 
     Floats = npt.NDArray[np.float64]
+
+COUNTED = (FrequencyOracle, OneBitMean)  # whose error is that of counts
+AFFINE = (*COUNTED, PiecewiseMean)  # whose estimate is a mean of what single reports say
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +75,8 @@ class Memoised(LocalProtocol):
         whole("periods", self.periods, least=1)
         if not isinstance(self.protocol, LocalProtocol) or not isinstance(self.protocol.form, Codes):
             raise UnsupportedError("permanent reports must be codes: not masks, and not numbers on a lattice")
-        if self.protocol.cells not in (1, self.form.limit):
-            raise UnsupportedError("permanent reports must be counted one by one")
+        if not isinstance(self.protocol, AFFINE) or self.protocol.cells not in (1, self.form.limit):
+            raise UnsupportedError("permanent reports must be counted one by one, and an estimate affine in the counts")
 
     @property
     def epsilon(self) -> Number:  # type: ignore[override]
@@ -140,25 +149,29 @@ class Memoised(LocalProtocol):
         return self.protocol.decode(self.protocol.tally(np.arange(limit, dtype=np.int64)), limit)
 
     def bound(self, tally: Tally, n: int, beta: float) -> Any:  # noqa: ANN401 - shaped like the estimate
-        """The protocol's interval, stretched: the counts are sums of independent coins as before."""
-        return self.protocol.bound(tally, n, beta) / self.gamma
+        """By counts of told reports, which are independent coins; permanent ones vary less, and tell nothing here."""
+        if isinstance(self.protocol, COUNTED):
+            return self.protocol.bound(tally, n, beta) / self.gamma
+        low, width = self._said()
+        share = min(max((self.protocol.decode(tally, n) - low) / width, 0.0), 1.0)
+        return float(share_error(share * n, n, beta)) * width / self.gamma
 
     def variance(self, n: int) -> float:
-        """That of one round, from above: a count of coins varies by a quarter at most for each."""
+        """That of one round, from above: what lies in an interval varies by a quarter of its width squared at most."""
         whole("n", n, least=1)
-        widest = 2 * self._slope() / self.gamma
-        return widest**2 / (4 * n)
+        return (self._said()[1] / self.gamma) ** 2 / (4 * n)
 
-    def _slope(self) -> float:
-        """Half of what one report can move an estimate by."""
+    def _said(self) -> tuple[float, float]:
+        """The least that one report can say about a number, and the width of the interval of all that it can say."""
         import numpy as np
 
-        limit = self.form.limit
-        if limit > 1 << 12:
-            raise UnsupportedError("the variance is bounded for up to 4,096 reports")
-        codes = [np.array([code], dtype=np.int64) for code in range(limit)]
-        single = np.array([np.atleast_1d(self.protocol.decode(self.protocol.tally(code), 1)) for code in codes])
-        return float((single.max(axis=0) - single.min(axis=0)).max()) / 2
+        if isinstance(self.protocol, FrequencyOracle):
+            gap = float(self.protocol.truth - self.protocol.noise)
+            if isinstance(self.protocol, HadamardResponse):  # a sign, or nothing
+                return -1 / gap, 2 / gap
+            return -float(self.protocol.noise) / gap, 1 / gap
+        low, high = (float(self.protocol.decode(np.array([code]), 1)) for code in (0, self.form.limit - 1))
+        return low, high - low
 
     def law(self, value: Any) -> dict[Any, Fraction]:  # noqa: ANN401 - whatever the values are
         """Of one report."""
