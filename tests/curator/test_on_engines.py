@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.curator.reading import Reading
 from discreet.data.engines.choose import engine_for
 from discreet.errors import UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
@@ -18,6 +17,7 @@ from discreet.ledger import Ledger
 from discreet.queries import counts
 from discreet.queries.statistical_pieces import Affine, Piece
 from discreet.release import IndependentNoise
+from discreet.release.reading import Reading
 from discreet.synthesis.stored import to_bytes
 from tests import spark as local
 from tests.data.test_spark import framed

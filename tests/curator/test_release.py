@@ -10,7 +10,6 @@ import pytest
 
 from discreet.curator import Curator
 from discreet.curator.batch import lanes
-from discreet.curator.reading import Reading, columns_of
 from discreet.data import Boolean, Categorical, Domain, Identifier, Integer, Table, Text
 from discreet.data.engines.duckdb import DuckDB
 from discreet.errors import BudgetExhausted, DiscreetError, DomainError, LedgerError, ParameterError, UnsupportedError
@@ -20,6 +19,7 @@ from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.privacy.number import exact
 from discreet.queries import Dense, counts, marginals, thresholds
 from discreet.release import IndependentNoise, Release
+from discreet.release.reading import Reading, columns_of
 from discreet.structured import MarginalRelease, PrefixTree
 from tests.curator.test_curator import Watched
 
@@ -59,7 +59,7 @@ def test_noise_is_for_all_rows_of_a_unit(visits, ledger):
 def test_a_unit_moves_the_data_by_at_most_its_rows_and_nobody_else(whole, monkeypatch):
     """The theorem: with and without one unit, histograms differ by exactly k rows; unbounded they differ by more."""
     if not whole:
-        monkeypatch.setattr("discreet.curator.reading.LISTED", 0)
+        monkeypatch.setattr("discreet.release.reading.LISTED", 0)
     chance = np.random.default_rng(1)
     frame = pd.DataFrame({"who": chance.integers(0, 30, 400), "a": chance.integers(0, 4, 400)})
     frame["b"] = chance.random(400) < 0.5
@@ -84,7 +84,7 @@ def test_a_unit_moves_the_data_by_at_most_its_rows_and_nobody_else(whole, monkey
 def test_rows_and_cells_read_the_same_rows(visits, monkeypatch):
     domain = columns_of(visits, ["ward", "age"])
     cells = Reading(visits, domain, DuckDB()).through(counts(domain).answer)
-    monkeypatch.setattr("discreet.curator.reading.LISTED", 0)
+    monkeypatch.setattr("discreet.release.reading.LISTED", 0)
 
     assert np.array_equal(Reading(visits, domain, DuckDB()).through(counts(domain).answer), cells)
 

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from discreet.curator import Curator
-from discreet.curator.reading import Reading, positions
 from discreet.curator.synthesis_run import ordered
 from discreet.data import Boolean, Categorical, Domain, Identifier, Integer, Real, Records, Table, Text
 from discreet.data.engines import semantics
@@ -25,6 +24,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.queries import Dense, marginals
+from discreet.release.reading import Reading, positions
 from discreet.synthesis import Synthesizer, Synthetic, singles
 from discreet.synthesis.adaptive import Adaptive
 from discreet.synthesis.encoding import Encoding
@@ -93,7 +93,7 @@ def test_noise_is_for_all_rows_of_a_unit_and_the_budget_is_not_divided_again(row
 def test_a_unit_moves_what_is_fitted_by_at_most_its_rows(ledger, monkeypatch, whole):
     """With and without a unit; a twin that keeps all rows moves by more."""
     if not whole:
-        monkeypatch.setattr("discreet.curator.reading.LISTED", 0)
+        monkeypatch.setattr("discreet.release.reading.LISTED", 0)
     chance = np.random.default_rng(1)
     frame = pd.DataFrame({"who": chance.integers(0, 30, 400), "a": chance.integers(0, 4, 400)})
     frame["b"] = chance.random(400) < 0.5
@@ -121,7 +121,7 @@ def test_rows_and_cells_are_the_same_rows(visits, ledger, monkeypatch):
     """An engine that counts cells and one that reads rows give the same model."""
     found = []
     for cells in (1 << 22, 0):
-        monkeypatch.setattr("discreet.curator.reading.LISTED", cells)
+        monkeypatch.setattr("discreet.release.reading.LISTED", cells)
         curator = Curator({"visits": visits}, budget=PureDP(9), ledger=ledger, rng=SeededRandom(1))
         found.append(to_bytes(made(curator, fresh=True)))
 
@@ -150,7 +150,7 @@ def test_tables_that_an_engine_counts_are_those_of_the_rows_in_intervals(rows, v
 
 def test_another_engine_makes_the_same_model_of_a_wide_table(rows, visits, ledger, monkeypatch):
     """Nobody has more rows than are kept, so that every table counts them all, whether it reads rows or tables."""
-    monkeypatch.setattr("discreet.curator.reading.LISTED", 0)
+    monkeypatch.setattr("discreet.release.reading.LISTED", 0)
     found, engine = [], Watched(ledger)
     for held in ({}, {"engine": engine}):
         curator = Curator({"visits": visits}, budget=ZCDP(9), ledger=ledger, rng=SeededRandom(1), **held)
@@ -166,7 +166,7 @@ def test_another_engine_makes_the_same_model_of_a_wide_table(rows, visits, ledge
 def test_the_ledger_is_charged_before_a_row_is_read(visits, ledger, monkeypatch, whole):
     engine, read, seen = Watched(ledger), positions.positions, []
     if not whole:
-        monkeypatch.setattr("discreet.curator.reading.LISTED", 0)
+        monkeypatch.setattr("discreet.release.reading.LISTED", 0)
 
     def noting(*given, **more):
         seen.append(len(spends(ledger)))
@@ -451,7 +451,7 @@ def test_what_cannot_be_made_is_refused_free(curator, visits, ledger):
 
 def test_rows_are_read_by_the_engine_that_was_given_once_it_passed_its_test(visits, ledger, monkeypatch):
     """Row by row, where there are too many cells to count."""
-    monkeypatch.setattr("discreet.curator.reading.LISTED", 1)
+    monkeypatch.setattr("discreet.release.reading.LISTED", 1)
     seen, real, engine = set(), DuckDB._open, DuckDB(memory="1200MB", threads=1)
     curator = Curator({"visits": visits}, budget=PureDP(1), ledger=ledger, engine=engine, rng=SeededRandom(1))
 

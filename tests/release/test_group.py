@@ -17,8 +17,8 @@ from discreet.privacy.event import (
     RepeatedEvent,
 )
 from discreet.privacy.neighbours import AddRemove
-from discreet.synthesis import Synthesizer
 from discreet.release.group import for_a_unit, for_one_row
+from discreet.synthesis import Synthesizer
 
 DOMAIN = dc.Domain({"age": dc.Integer(0, 9), "ward": dc.Categorical(list("pqr")), "icu": dc.Boolean()})
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.composition.price import Item, Price, price
 from discreet.curator.plan import PLANNER, rho_of, spending_of
-from discreet.curator.reading import Reading
 from discreet.errors import DiscreetError, ParameterError, UnsupportedError
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
@@ -27,6 +26,7 @@ from discreet.privacy.number import Number, exact
 from discreet.queries.stored import from_dict
 from discreet.queries.workload import Workload
 from discreet.release.independent import IndependentNoise
+from discreet.release.reading import Reading
 
 if TYPE_CHECKING:
     from discreet.data.table import Table

@@ -18,7 +18,6 @@ from discreet.queries.workload import Workload
 if TYPE_CHECKING:
     from discreet.curator.batch import Choice
     from discreet.curator.curator import Curator
-    from discreet.curator.reading import Reading
     from discreet.curator.session import Session
     from discreet.data.domain import Domain
     from discreet.data.engines.base import Engine
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.learning.estimator import PrivateEstimator
     from discreet.learning.statistical_oracle import StatisticalQueryOracle
     from discreet.queries.marginals import Marginals
+    from discreet.release.reading import Reading
     from discreet.release.release import Release
     from discreet.synthesis.explain import Explanation as SynthesisExplanation
     from discreet.synthesis.linked_synthetic import LinkedSynthetic
@@ -197,8 +197,8 @@ class Batches:
 
     def marginals(self, table: str, k: int, *, columns: Sequence[str] | None = None) -> Marginals:
         """All k-way marginal tables of a table's columns with declared values, or of the named ones."""
-        from discreet.curator.reading import columns_of
         from discreet.queries.marginals import marginals
+        from discreet.release.reading import columns_of
 
         if table not in self.tables:
             raise DomainError(missing(table, list(self.tables), what="table"))
@@ -208,7 +208,7 @@ class Batches:
         self, domain: Domain, name: str, *, whole: bool = False, sets: tuple[tuple[str, ...], ...] = ()
     ) -> Reading:
         """Some columns of a table, on its engine."""
-        from discreet.curator.reading import Reading
+        from discreet.release.reading import Reading
 
         if name not in self.tables:
             raise DomainError(missing(name, list(self.tables), what="table"))

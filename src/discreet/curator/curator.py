@@ -113,7 +113,7 @@ class Curator(Batches):
             if table is None or error is not None or (rows_per_unit, groups_per_unit) != (None, None):
                 raise ParameterError("need table=... for a workload, with epsilon= or budget= and nothing else")
             from discreet.curator.batch import batch
-            from discreet.curator.reading import sets_of
+            from discreet.release.reading import sets_of
 
             reading = self._reading(question.domain, table, sets=sets_of(question))
             return batch(question, table, reading, epsilon=epsilon, budget=budget)

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.composition.price import Price, price
 from discreet.curator.plan import PLANNER, rho_of, spending_of
-from discreet.curator.reading import Reading, columns_of, rows_of
 from discreet.curator.release_run import guarded, private
 from discreet.data.domain import Domain, missing
 from discreet.data.engines.tables_of_counts import TablesOfCounts
@@ -33,6 +32,7 @@ from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import Number, exact
 from discreet.release.group import as_event, for_a_unit, for_one_row
+from discreet.release.reading import Reading, columns_of, rows_of
 
 if TYPE_CHECKING:
     from discreet.curator.curator import Curator

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 from discreet.composition.price import Price, price
 from discreet.curator.plan import rho_of, spending_of
-from discreet.curator.reading import columns_of
 from discreet.curator.release_run import guarded, private
 from discreet.data.engines.choose import engine_for
 from discreet.privacy.guarantee import ZCDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import Number
+from discreet.release.reading import columns_of
 
 if TYPE_CHECKING:
     from discreet.curator.curator import Curator

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from discreet.curator.batch import batch, lanes
 from discreet.curator.plan import spending_of
-from discreet.curator.reading import Reading, columns_of, sets_of
 from discreet.curator.session import Session
 from discreet.data.domain import missing
 from discreet.data.engines.results import logged
@@ -19,6 +18,7 @@ from discreet.privacy.neighbours import AddRemove
 from discreet.queries.workload import Workload
 from discreet.release.errors import Errors
 from discreet.release.online import PrivateMultiplicativeWeights
+from discreet.release.reading import Reading, columns_of, sets_of
 from discreet.release.release import Release
 from discreet.release.stored import from_bytes, to_bytes
 

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 
 from discreet.composition.price import Price, price
 from discreet.curator.plan import PLANNER, rho_of, spending_of
-from discreet.curator.reading import Reading, columns_of, rows_of
 from discreet.curator.release_run import guarded, private
 from discreet.data.columns import Text
 from discreet.data.engines.choose import engine_for
@@ -35,6 +34,7 @@ from discreet.privacy.guarantee import ZCDP, PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import Number, exact
 from discreet.queries.workload import Workload
+from discreet.release.reading import Reading, columns_of, rows_of
 from discreet.synthesis.stored import from_bytes, load_progress, mark_of, settings_of, to_bytes
 from discreet.synthesis.synthesizer import Method, Synthesizer
 
