@@ -279,7 +279,9 @@ def test_they_are_estimators_of_scikit_learn(kind):
     assert type(model).__name__ in repr(model)
 
 
-@pytest.mark.parametrize("how", [{"sweeps": 0}, {"sweeps": True}, {"leaves": 1}, {"leaves": 2.0}], ids=repr)
+@pytest.mark.parametrize(
+    "how", [{"sweeps": 0}, {"sweeps": True}, {"sweeps": 1 << 22}, {"leaves": 1}, {"leaves": 2.0}], ids=repr
+)
 def test_bad_settings_are_refused_before_anything_is_drawn(how, monkeypatch):
     for kind in (Laplace, Gaussian):
         monkeypatch.setattr(kind, "__call__", lambda *a, **k: pytest.fail("drawn"))

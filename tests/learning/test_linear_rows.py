@@ -145,3 +145,23 @@ def test_shrinking_never_turns_a_vector_round():
     assert np.array_equal(shrunk(vector, 0.0), vector)
     assert np.array_equal(shrunk(vector, 10.0), np.zeros(2))
     assert np.array_equal(shrunk(np.zeros(2), 1.0), np.zeros(2))
+
+
+@pytest.mark.parametrize("bins", [2, 3, 16, 1000])
+@pytest.mark.parametrize("ends", [(0, 9), (0, 2**53 + 1), (-(2**62) + 1, 2**62 - 1)])
+def test_intervals_and_numbers_are_exact_on_the_widest_ranges(bins, ends):
+    """positions * bins and 2 * positions do not fit into 64 bits there."""
+    domain, values = Domain({"a": Integer(*ends)}), ends[1] - ends[0] + 1
+    cells = min(bins, values)
+    places = sorted(
+        {0, 1, values // 3, values // 2, values - 2, values - 1, -(-values // cells), -(-values // cells) - 1}
+    )
+    rows = Records(domain, [np.array(places, dtype=np.int64)])
+    design = Design(domain, bins)
+
+    assert design.floats(rows).argmax(axis=1).tolist() == [place * cells // values for place in places]
+    assert (design.floats(rows).sum(axis=1) == 1).all()
+    assert design.names[1] == f"a>={ends[0] - (-values // cells)}"
+    assert Design(domain).floats(rows)[:, 0].tolist() == pytest.approx(
+        [float(Fraction(2 * place - (values - 1), values - 1)) for place in places], abs=1e-15
+    )

@@ -15,8 +15,10 @@ from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.data.table import Table
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning.naive_bayes import NaiveBayes, merged
+from discreet.learning import naive_bayes
+from discreet.learning.naive_bayes import CELLS, NaiveBayes, merged
 from discreet.learning.stored import from_bytes, to_bytes
+from discreet.learning.tree_cells import Cells
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.release.allowance import Allowance
@@ -209,3 +211,16 @@ def test_what_it_cannot_promise_is_refused():
         fitted(PureDP(1.0), rows, bins=0)
     with pytest.raises(ParameterError, match="bins"):
         fitted(PureDP(1.0), rows, bins=True)
+
+
+def test_more_cells_than_the_noise_was_set_for_are_refused(monkeypatch):
+    monkeypatch.setattr(naive_bayes, "ENTRIES", 10)
+    with pytest.raises(ParameterError, match="at most 10 cells"):
+        fitted(PureDP(1.0), people(10))
+
+
+def test_many_categories_share_64_cells_as_the_page_says():
+    cells = Cells(Domain({"few": Categorical(range(64)), "many": Categorical(range(65)), "a": Integer(0, 999)}), CELLS)
+
+    assert cells.sizes == (64, 33, 63)
+    assert cells.starts("many")[:3] == [0, 2, 4]

@@ -295,6 +295,17 @@ def test_bad_settings_are_refused_before_anything_is_drawn(how, monkeypatch):
         made(RandomForestClassifier, PureDP(1), **how).fit(*people(10))
 
 
+def test_more_counts_than_the_noise_was_set_for_are_refused_before_anything_is_drawn(monkeypatch):
+    """A forest of 1000 x 2^12 leaves is too large from five classes on."""
+    for kind in (Laplace, Gaussian):
+        monkeypatch.setattr(kind, "__call__", lambda *a, **k: pytest.fail("drawn"))
+    found = RandomForestClassifier(budget=PureDP(1), domain=Domain({"a": Integer(0, 9)}), depth=12, trees=1000)
+    with pytest.raises(ParameterError, match="at most 16777216 counts"):
+        found.set_params(classes=tuple(range(5))).fit([[1], [2]], [0, 1])
+    with pytest.raises(pytest.fail.Exception, match="drawn"):
+        found.set_params(classes=tuple(range(4))).fit([[1], [2]], [0, 1])
+
+
 def test_what_it_cannot_promise_is_refused():
     with pytest.raises(ParameterError, match="one row added or removed"):
         made(RandomForestClassifier, PureDP(1).under(Replace)).fit(*people(10))

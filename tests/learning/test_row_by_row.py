@@ -8,11 +8,13 @@ from discreet.data.columns import Integer
 from discreet.data.domain import Domain
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import linear_classifier, principal_components
+from discreet.learning.boosted_trees import GradientBoostedTrees
 from discreet.learning.k_means import KMeans
 from discreet.learning.logistic import LogisticRegression
 from discreet.learning.maximum_likelihood import MaximumLikelihoodClassifier
 from discreet.learning.nearest_neighbours import KNeighborsClassifier
 from discreet.learning.principal_components import PCA
+from discreet.learning.random_forest import RandomForestClassifier
 from discreet.learning.ridge import LinearRegression
 from discreet.learning.row_by_row import products, squares
 from discreet.privacy.guarantee import ZCDP
@@ -81,6 +83,8 @@ FACES = [
     (LogisticRegression(bins=0), (Y,), LogisticRegression.decision_function),
     (LogisticRegression(classes=(0, 1, 2)), (Y,), LogisticRegression.decision_function),
     (MaximumLikelihoodClassifier(), (Y,), lambda model, rows: model._scores(model._read(rows))),
+    (RandomForestClassifier(trees=10), (Y,), RandomForestClassifier.predict_proba),
+    (GradientBoostedTrees(sweeps=2), (Y,), lambda model, rows: model._scores(model._read(rows))),
     (LinearRegression(bounds=(0, 1)), (Y,), LinearRegression.predict),
     (KNeighborsClassifier(), (Y,), lambda model, rows: model._points(model.design_.floats(model._read(rows)))),
 ]

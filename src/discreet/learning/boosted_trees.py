@@ -40,10 +40,11 @@ class GradientBoostedTrees(PrivateClassifier):
 
     >>> import numpy as np
     >>> from discreet.data.columns import Integer
+    >>> from discreet.hazmat.entropy import SeededRandom
     >>> from discreet.privacy.guarantee import ApproxDP
     >>> X, y = np.repeat([[1, 8], [8, 2]], 1000, axis=0), np.repeat([0, 1], 1000)
     >>> domain = Domain({"a": Integer(0, 9), "b": Integer(0, 9)})
-    >>> model = GradientBoostedTrees(budget=ApproxDP(1.0, 1e-6), domain=domain).fit(X, y)
+    >>> model = GradientBoostedTrees(budget=ApproxDP(1.0, 1e-6), domain=domain).fit(X, y, rng=SeededRandom(1))
     >>> model.predict([[1, 8], [8, 2]]).tolist(), model.privacy()
     ([0, 1], ApproxDP(epsilon=1.0, delta=1e-06))
     """
@@ -113,11 +114,12 @@ class GradientBoostedTreesRegressor(PrivateRegressor):
 
     >>> import numpy as np
     >>> from discreet.data.columns import Integer
+    >>> from discreet.hazmat.entropy import SeededRandom
     >>> from discreet.privacy.guarantee import ApproxDP
     >>> X, y = np.repeat([[1], [8]], 1000, axis=0), np.repeat([-3.0, 5.0], 1000)
     >>> domain = Domain({"a": Integer(0, 9)})
-    >>> model = GradientBoostedTreesRegressor(budget=ApproxDP(1.0, 1e-6), domain=domain, bounds=(-10, 10)).fit(X, y)
-    >>> model.predict([[1], [8]]).round().tolist()
+    >>> model = GradientBoostedTreesRegressor(budget=ApproxDP(1.0, 1e-6), domain=domain, bounds=(-10, 10))
+    >>> model.fit(X, y, rng=SeededRandom(1)).predict([[1], [8]]).round().tolist()
     [-3.0, 5.0]
     """
 

@@ -16,11 +16,12 @@ Proof: docs/theory/private_trees.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource, source
 from discreet.learning.tree_cells import Cells
 from discreet.privacy.event import ComposedEvent, Event, RepeatedEvent
@@ -42,6 +43,7 @@ PRIOR = 0.5  # of steps of a logit
 LARGEST = 2.0  # step of a score in a round
 EVEN = 0.5  # of the cuts are uniform over the declared range; the others follow the noisy mass
 ENTRIES = 1 << 24  # integers with noise, at most
+MANY, WIDE = 30, 8  # sweeps and leaves, at most, if the noisy counts set them
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,8 +84,13 @@ class Settings:
     def resolved(self, rows: float, sd: Callable[[int], float]) -> tuple[int, int]:
         """Both numbers, for so many (noisy) rows a class and the noise of a round at so many sweeps."""
         signal = rows / sd(10)
-        sweeps = self.sweeps or (30 if rows / sd(30) >= 750 else 10 if signal >= 30 else 3)
-        return sweeps, self.leaves or (8 if signal >= 200 else 4)
+        sweeps = self.sweeps or (MANY if rows / sd(MANY) >= 750 else 10 if signal >= 30 else 3)
+        return sweeps, self.leaves or (WIDE if signal >= 200 else 4)
+
+    def entries(self, sizes: Sequence[int], labels: int, columns: int) -> int:
+        """How many integers get noise, at most: histograms, counts of labels, and all sums of all rounds."""
+        leaves = sum(min(size, self.leaves or WIDE) for size in sizes)
+        return sum(sizes) + labels + (self.sweeps or MANY) * leaves * columns
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,6 +123,10 @@ def boost(
     """
     import numpy as np
 
+    entries = settings.entries(cells.sizes, len(counts), loss.columns)
+    require(
+        entries <= ENTRIES, f"at most {ENTRIES} integers: sweeps x leaves x scores of all columns", integers=entries
+    )
     coins = np.random.default_rng(source(rng).bits(128))
     whole = Allowance(budget, ENTRIES)
     total, d = whole.total, len(lines)

@@ -28,14 +28,15 @@ class DecisionTreeClassifier(PrivateClassifier):
 
     >>> import numpy as np
     >>> from discreet.data.columns import Integer
+    >>> from discreet.hazmat.entropy import SeededRandom
     >>> from discreet.privacy.guarantee import PureDP
     >>> X, y = np.repeat([[1, 8], [8, 2]], 1000, axis=0), np.repeat([0, 1], 1000)
     >>> domain = Domain({"a": Integer(0, 9), "b": Integer(0, 9)})
-    >>> model = DecisionTreeClassifier(budget=PureDP(1), domain=domain).fit(X, y)
+    >>> model = DecisionTreeClassifier(budget=PureDP(1), domain=domain).fit(X, y, rng=SeededRandom(1))
     >>> model.predict([[1, 8], [8, 2]]).tolist(), model.privacy()
     ([0, 1], PureDP(epsilon=1.0))
     >>> small = DecisionTreeClassifier(budget=PureDP(100), domain=domain.project(["a"]), depth=1, candidates=9)
-    >>> print(small.fit(X[:, :1], np.where(X[:, 0] > 5, 1, 0)).text())  # doctest: +ELLIPSIS
+    >>> print(small.fit(X[:, :1], np.where(X[:, 0] > 5, 1, 0), rng=SeededRandom(1)).text())  # doctest: +ELLIPSIS
     a left of ...: 0 (100%)
     a from ...: 1 (100%)
     """

@@ -9,7 +9,6 @@ many intervals of equal width over its declared range, and these count as catego
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -72,7 +71,7 @@ class Design:
                 made += [f"{name}={column.decode(column.codes[0] + place)}" for place in range(self._cells(column))]
             else:
                 cells, low, values = self._cells(column), column.codes[0], column.size - column.nullable
-                made += [f"{name}>={column.decode(low + math.ceil(cell * values / cells))}" for cell in range(cells)]
+                made += [f"{name}>={column.decode(low + edge)}" for edge in (0, *_edges(values, cells))]
             if column.nullable:
                 made.append(f"{name} is NULL")
         return tuple(made)
@@ -99,11 +98,15 @@ class Design:
             missing = positions >= values
             if kind in ("number", "two"):
                 spread = max(values - 1, 1)
-                made[:, place] = np.where(missing, 0.0, (2 * positions - spread) / spread)
+                made[:, place] = np.where(
+                    missing, 0.0, (positions - (spread - positions)) / spread
+                )  # 2 * positions may be 2^63
                 place += 1
             else:
                 inside = ~missing
-                cell = positions * cells // values if kind == "binned" else positions
+                cell = (
+                    np.searchsorted(_edges(values, cells), positions, side="right") if kind == "binned" else positions
+                )
                 made[np.nonzero(inside)[0], place + cell[inside]] = 1.0
                 place += cells
             if column.nullable:
@@ -116,3 +119,8 @@ class Design:
         import numpy as np
 
         return np.trunc(self.floats(rows) * scale).astype(np.int64)
+
+
+def _edges(values: int, cells: int) -> list[int]:
+    """The first position of every interval but the first: the least p with floor(p cells / values) = cell, exactly."""
+    return [-(-cell * values // cells) for cell in range(1, cells)]

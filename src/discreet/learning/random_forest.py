@@ -61,7 +61,7 @@ class Plan:
         """
         if signal < 20:
             return cls(trees=1 if alone or signal < 12 else 3, depth=6, candidates=1)
-        depth = min(7, max(5, int(math.log2(signal)) - 1))
+        depth = int(min(7, max(5, math.log2(signal) - 1)))
         return cls(trees=1 if alone else 3 if signal < 60 else 10, depth=depth, candidates=100)
 
     def growth(self, whole: Allowance, share: Fraction) -> Growth:
@@ -83,10 +83,11 @@ class RandomForestClassifier(PrivateClassifier):
 
     >>> import numpy as np
     >>> from discreet.data.columns import Integer
+    >>> from discreet.hazmat.entropy import SeededRandom
     >>> from discreet.privacy.guarantee import ApproxDP
     >>> X, y = np.repeat([[1, 8], [8, 2]], 1000, axis=0), np.repeat([0, 1], 1000)
     >>> domain = Domain({"a": Integer(0, 9), "b": Integer(0, 9)})
-    >>> model = RandomForestClassifier(budget=ApproxDP(1.0, 1e-6), domain=domain).fit(X, y)
+    >>> model = RandomForestClassifier(budget=ApproxDP(1.0, 1e-6), domain=domain).fit(X, y, rng=SeededRandom(1))
     >>> model.predict([[1, 8], [8, 2]]).tolist(), model.privacy()
     ([0, 1], ApproxDP(epsilon=1.0, delta=1e-06))
     """
@@ -172,6 +173,9 @@ def grow_forest(
         most = DEEPEST if name == "depth" else 1000
         fits = number is None or (isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= most)
         require(fits, f"a whole number {name} from 1 to {most}, or None", **{name: number})
+    most = Plan.for_signal(math.inf, alone=alone)
+    entries = 1 + (given.get("trees") or most.trees) * classes * 2 ** (given.get("depth") or most.depth)
+    require(entries <= ENTRIES, f"at most {ENTRIES} counts: trees x 2^depth x classes", counts=entries)
     coins = np.random.default_rng(source(rng).bits(128))
     counting, rest = divided(budget)
     noisy = max(0, int(counting(len(rows), rng=rng)))
