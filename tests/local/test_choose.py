@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.local import HybridMean, OneBitMean, PrivUnit, RandomizedResponse, choose
+from discreet.local import (
+    HierarchicalRanges,
+    HybridMean,
+    OneBitMean,
+    PrivUnit,
+    RandomizedResponse,
+    SampledThresholds,
+    choose,
+)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
@@ -31,6 +39,19 @@ def test_the_known_winners_win():
     assert isinstance(choose("mean", epsilon=0.5, n=100).protocol, OneBitMean)
     assert isinstance(choose("mean", epsilon=2.0, n=100).protocol, HybridMean)
     assert isinstance(choose("vector", epsilon=4.0, size=50, n=100).protocol, PrivUnit)
+
+
+@pytest.mark.parametrize(("epsilon", "winner"), [(0.5, SampledThresholds), (4.0, HierarchicalRanges)])
+def test_running_counts_have_their_own_candidates(epsilon, winner):
+    found = choose("cdf", epsilon=epsilon, size=1024, n=10_000)
+
+    assert isinstance(found.protocol, winner)
+    assert {c.name for c in found.candidates} == {"SampledThresholds", "HierarchicalRanges", "LocalFactorization"}
+    for c in found.candidates:
+        assert c.error**2 == pytest.approx(c.protocol.variance(10_000))
+        assert c.bits == c.protocol.bits
+    assert str(found).startswith("cdf of 1,024 values")
+    assert "not LocalFactorization: a report would take" in str(choose("cdf", epsilon=epsilon, size=4096, n=100))
 
 
 def test_the_table_says_what_was_chosen_and_why_others_are_out():
