@@ -66,8 +66,9 @@ class First:
 class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
     """Centres of `n_clusters` groups of rows, with every column scaled by its declared range.
 
-    `expected_rows` is a public guess of how many rows there are; without it a noisy count is bought.  After `fit`:
-    `cluster_centers_` (in units of the columns; a category has one entry a value), and `centres_` between -1 and 1.
+    There are at most 4096 clusters.  `expected_rows` is a public guess of how many rows there are; without it a noisy
+    count is bought.  After `fit`: `cluster_centers_` (in units of the columns; a category has one entry a value), and
+    `centres_` between -1 and 1.
     There are no `labels_` and no `inertia_`: both would be about the private rows.
 
     >>> import numpy as np

@@ -43,8 +43,8 @@ class Cells:
         places = cells(points, self.parts)
         found = self.smooth[-1][places]
         for smooth, needed in zip(reversed(self.smooth[:-1]), reversed(self.needed[:-1]), strict=True):
-            here = smooth[places]
-            found = np.where((here.sum(axis=1) >= needed)[:, None], here, found)
+            enough = smooth.sum(axis=1) >= needed  # of a cell, whatever points are asked about
+            found = np.where(enough[places][:, None], smooth[places], found)
         return found
 
 
