@@ -99,6 +99,19 @@ def test_what_ran_is_told_for_the_unit(tmp_path):
     assert exact("0.499999") < price(model.event()).rho <= exact("0.5")  # for one row it would be an eighth
 
 
+def test_a_model_fits_a_table_without_a_curator_for_one_unit():
+    table = Table(frame(), domain=DOMAIN, unit="patient", rows_per_unit=2)
+    model = Counted(budget=ZCDP(0.5)).fit(table, "icu")
+
+    assert model.privacy() == ZCDP(0.5, neighbours=AddRemove)
+    assert exact("0.499999") < price(model.event()).rho <= exact("0.5")
+    assert model.scale_ == pytest.approx(2.0)  # of one row at rho / 4
+    with pytest.raises(ParameterError, match="name"):
+        Counted(budget=ZCDP(0.5)).fit(table, frame()["icu"])
+    with pytest.raises(UnsupportedError, match="several rows"):
+        Counted(budget=ApproxDP(1.0, 1e-6)).fit(table, "icu")
+
+
 def test_another_declaration_is_another_model(tmp_path):
     held = curator(tmp_path)
     first = held.fit(Counted(), table="visits", target="icu", budget=ZCDP(0.5))

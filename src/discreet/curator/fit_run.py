@@ -14,29 +14,26 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from discreet.composition.price import Price, price
 from discreet.curator.plan import PLANNER, rho_of, spending_of
 from discreet.curator.release_run import guarded, private
-from discreet.data.domain import Domain, missing
 from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.data.histogram import Histogram
 from discreet.data.records import Records
-from discreet.errors import DomainError, ParameterError, UnsupportedError
+from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import RandomSource
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import Number, exact
-from discreet.release.group import as_event, for_a_unit, for_one_row
-from discreet.release.reading import Reading, columns_of, rows_of
+from discreet.release.group import for_one_row
+from discreet.release.reading import Reading
 
 if TYPE_CHECKING:
     from discreet.curator.curator import Curator
-    from discreet.data.table import Table
     from discreet.learning.estimator import PrivateEstimator
 
 Model = TypeVar("Model", bound="PrivateEstimator")
@@ -79,6 +76,12 @@ class Order:
             :5000
         ]
 
+    def fitted(self, model: Model, data: Histogram | Records | TablesOfCounts, rng: RandomSource | None) -> Model:
+        """A copy of the model, fitted, with the promise it keeps for one unit."""
+        from discreet.learning.on_table import fit_read
+
+        return fit_read(model, data, self.reading, self.target, (self.promise, self.row), rng)
+
     def __str__(self) -> str:
         table = self.reading.table
         text = [self.text(), f"  price: {self.promise}", f"  one row may cost {self.row}"]
@@ -113,7 +116,7 @@ def fit(
         if stored is not None:
             from_bytes(stored, fitted)
         else:
-            guarded(lambda: order.reading.through(lambda data: _fitted(order, fitted, data, curator._rng)))
+            guarded(lambda: order.reading.through(lambda data: order.fitted(fitted, data, curator._rng)))
             curator.ledger.store(receipt, to_bytes(fitted))
     fitted.receipt = receipt  # type: ignore[attr-defined]
     return fitted
@@ -131,6 +134,7 @@ def settle(
 ) -> Order:
     """What a fit would cost, and of which columns it would be."""
     from discreet.learning.estimator import PrivateEstimator
+    from discreet.learning.on_table import columns_for, tables_of
 
     if not isinstance(model, PrivateEstimator):
         raise ParameterError(f"need a model of discreet.learning, got {type(model).__name__}")
@@ -141,31 +145,10 @@ def settle(
         raise ParameterError("need target=..., the name of a column, for a supervised model")
     if not model.supervised and target is not None:
         raise ParameterError(f"need no target for {type(model).__name__}, got {target!r}")
-    domain = _columns(held, model, columns, target)
-    reading = curator._reading(domain, table, sets=_tables(model, domain, target))
+    domain = columns_for(held, model, columns, target)
+    reading = curator._reading(domain, table, sets=tables_of(model, domain, target))
     promise, row, cost = _lane(model, spending_of(epsilon, budget), held.rows_per_unit)
     return Order(table, reading, target, model, promise, row, cost)
-
-
-def _columns(table: Table, model: PrivateEstimator, columns: Sequence[str] | None, target: str | None) -> Domain:
-    """The named columns, those of the model's domain, or all; and the target."""
-    named = list(model.domain) if columns is None and model.domain is not None else columns
-    domain = columns_of(table, named)
-    if model.domain is not None:
-        for name, declared in model.domain.items():
-            if name in domain and domain[name] != declared:
-                raise DomainError(f"the table declares column {name!r} otherwise than the model")
-    if target is None or target in domain:
-        return domain
-    if target not in table.domain:
-        raise DomainError(missing(target, list(table.domain), what="column"))
-    return columns_of(table, [*domain, target])
-
-
-def _tables(model: PrivateEstimator, domain: Domain, target: str | None) -> tuple[tuple[str, ...], ...]:
-    """The marginal tables that are all a model needs, so that any engine can count them; none for most."""
-    needed = getattr(model, "tables", None)
-    return () if needed is None else tuple(needed(domain, target))
 
 
 def _lane(model: PrivateEstimator, spending: PureDP | ApproxDP | ZCDP, rows: int) -> tuple[Guarantee, Guarantee, Price]:
@@ -189,7 +172,7 @@ def _rehearse(order: Order) -> None:
     from discreet.learning.stored import to_bytes
 
     empty = Records(order.reading.domain, [np.zeros(0, dtype=np.int64) for _ in order.reading.domain])
-    to_bytes(_fitted(order, _copy(order.model), empty, None))  # a model that cannot be kept is refused as well
+    to_bytes(order.fitted(_copy(order.model), empty, None))  # a model that cannot be kept is refused as well
 
 
 def _written(value: object) -> str:
@@ -203,18 +186,3 @@ def _copy(model: Model) -> Model:
     from sklearn.base import clone
 
     return clone(model)  # type: ignore[return-value]
-
-
-def _fitted(
-    order: Order, model: PrivateEstimator, data: Histogram | Records | TablesOfCounts, rng: RandomSource | None
-) -> PrivateEstimator:
-    """The model, with the promise it keeps for one unit."""
-    rows: Any = data if isinstance(data, TablesOfCounts) else rows_of(data)  # tables for models that need no more
-    declared = None if order.target is None else order.reading.domain[order.target]
-    model.fit_rows(rows, target=order.target, declared=declared, budget=order.row, rng=rng)
-    model.guarantee_ = order.promise
-    with suppress(UnsupportedError):
-        model.event_ = for_a_unit(model.event_, order.reading.table.rows_per_unit)
-        return model
-    model.event_ = as_event(order.promise)  # a group of such events has no event of its own
-    return model

@@ -21,7 +21,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from discreet.data.columns import Boolean, Categorical, Column, Integer, Real
 from discreet.data.domain import Domain
 from discreet.data.records import Records, countable
-from discreet.errors import DomainError, ParameterError, require
+from discreet.data.table import Table
+from discreet.errors import DomainError, ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.reading import (
     as_column,
@@ -70,8 +71,11 @@ class PrivateEstimator(BaseEstimator):
     def fit(self, X: object, y: object = None, *, rng: RandomSource | None = None) -> Self:
         """Fit to rows in memory: a frame (pandas, Polars, Arrow), or an array with the columns of the domain in order.
 
-        `rng` is for tests.
+        Or to a declared `Table`, with the name of its target for y: its engine reads it, at most `rows_per_unit` rows of
+        a unit, and the promise is for one unit.  `rng` is for tests.
         """
+        if isinstance(X, Table):
+            return self._fit_table(X, y, rng)
         if self.budget is None or self.domain is None:
             absent = "budget" if self.budget is None else "domain"
             raise ParameterError(f"need {absent}=... at construction, or let a curator fit: curator.fit(model, ...)")
@@ -90,6 +94,18 @@ class PrivateEstimator(BaseEstimator):
             raise ParameterError("need as many labels as rows, got another number")
         rows = Records.from_frame(table.append_column(name, column), Domain({**features, name: read}))
         return self.fit_rows(rows, target=name, declared=declared, rng=rng)
+
+    def _fit_table(self, table: Table, target: object, rng: RandomSource | None) -> Self:
+        from discreet.learning.on_table import fit_table
+
+        if not isinstance(self.budget, Guarantee):
+            raise ParameterError("need budget=... at construction, or let a curator fit: curator.fit(model, ...)")
+        if not self.hides_rows:
+            raise UnsupportedError("this model hides labels, not rows: fit it on public features")
+        named = isinstance(target, str) if self.supervised else target is None
+        if not named:
+            raise ParameterError("need the name of the target column, for supervised models only: fit(table, name)")
+        return fit_table(self, table, target if isinstance(target, str) else None, self.budget, rng)
 
     def fit_rows(
         self,
