@@ -71,8 +71,8 @@ class PrivateEstimator(BaseEstimator):
     def fit(self, X: object, y: object = None, *, rng: RandomSource | None = None) -> Self:
         """Fit to rows in memory: a frame (pandas, Polars, Arrow), or an array with the columns of the domain in order.
 
-        Or to a declared `Table`, with the name of its target for y: its engine reads it, at most `rows_per_unit` rows of
-        a unit, and the promise is for one unit.  `rng` is for tests.
+        Or to a declared `Table`, with the name of its target for y: its engine reads it, at most `rows_per_unit` rows
+        of a unit, and the promise is for one unit.  `rng` is for tests.
         """
         if isinstance(X, Table):
             return self._fit_table(X, y, rng)
