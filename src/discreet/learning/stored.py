@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from discreet.data.columns import Column
 from discreet.data.columns import column as read_column
 from discreet.data.domain import Domain
-from discreet.errors import ParameterError, UnsupportedError
+from discreet.errors import DiscreetError, ParameterError, UnsupportedError
 from discreet.privacy.event import Event
 from discreet.privacy.event import from_dict as read_event
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
@@ -70,8 +70,10 @@ def from_bytes(data: bytes, model: Model) -> Model:
         raise ParameterError("this is not a stored model")
     try:
         model._relearn(learned)
-    except Exception:  # as above
+    except Exception as error:
         model._forget()
+        if isinstance(error, DiscreetError | ImportError):  # it says what is wrong with the settings or missing
+            raise
         raise ParameterError("this is not a stored model") from None
     return model
 
