@@ -25,9 +25,9 @@ from discreet.learning import (
     ThresholdLearner,
     Thresholds,
 )
-from discreet.learning.bit_rows import words_for
-from discreet.learning.hypotheses import HypothesisClass
-from discreet.learning.parity_elimination import uniform_solution
+from discreet.learning.pac.bit_rows import words_for
+from discreet.learning.pac.hypotheses import HypothesisClass
+from discreet.learning.pac.parity_elimination import uniform_solution
 
 ALPHA, BETA = 0.1, 0.05
 

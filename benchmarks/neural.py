@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks import RESULTS, Row, publish
-from discreet.learning.neural_batches import Batches
-from discreet.learning.neural_noise import NoisySums
-from discreet.learning.neural_probe import alike
-from discreet.learning.neural_run import Settings
-from discreet.learning.neural_training import BlockSums
-from discreet.learning.per_example_gradients import DenseNetwork
-from discreet.learning.private_gradients import PrivateGradients
+from discreet.learning.neural.batches import Batches
+from discreet.learning.neural.noise import NoisySums
+from discreet.learning.neural.per_example_gradients import DenseNetwork
+from discreet.learning.neural.private_gradients import PrivateGradients
+from discreet.learning.neural.probe import alike
+from discreet.learning.neural.run import Settings
+from discreet.learning.neural.training import BlockSums
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -183,7 +183,7 @@ def _processor() -> list[Row]:
 
 
 def _accuracy(rows: Tensor, labels: Tensor) -> float:
-    from discreet.learning.neural_run import run
+    from discreet.learning.neural.run import run
     from discreet.privacy.guarantee import ApproxDP
 
     half = ROWS - 10_000

@@ -12,7 +12,7 @@ print(choose("mean", epsilon=1.0, n=100_000), end="\n\n")
 # --8<-- [start:mean]
 hours = np.random.default_rng(1).gamma(4, 2, 100_000).clip(0, 24)  # of sleep, one for each user
 best = type(choose("mean", epsilon=1.0, n=len(hours)).protocol)
-server = run(best(epsilon=1.0, lower=0, upper=24), hours)
+server = run(best(epsilon=1.0, lower=0, upper=24), hours)  # type: ignore[call-arg]
 print(f"{best.__name__}: {server.estimate():.2f} +- {server.error(0.05):.2f} hours, in truth {hours.mean():.2f}")
 # --8<-- [end:mean]
 

@@ -1,4 +1,4 @@
-"""discreet.learning.amplified_learner and sampled_learner: each claim in the module docstrings, in order."""
+"""discreet.learning.pac.amplified and sampled_learner: each claim in the module docstrings, in order."""
 
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,12 +1,12 @@
-"""discreet.learning.boolean_classes: transforms count what the functions count, block by block."""
+"""discreet.learning.pac.boolean_classes: transforms count what the functions count, block by block."""
 
 import numpy as np
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.learning import boolean_classes
-from discreet.learning.boolean_classes import Conjunctions, Parities
-from discreet.learning.hypotheses import Listed
+from discreet.learning.pac import boolean_classes
+from discreet.learning.pac.boolean_classes import Conjunctions, Parities
+from discreet.learning.pac.hypotheses import Listed
 
 
 @pytest.mark.parametrize("make", [Parities, Conjunctions])

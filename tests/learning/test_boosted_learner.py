@@ -1,4 +1,4 @@
-"""discreet.learning.boosted_learner: each claim in the module docstring, in order."""
+"""discreet.learning.pac.boosted: each claim in the module docstring, in order."""
 
 from fractions import Fraction
 from itertools import product
@@ -13,8 +13,8 @@ from discreet.composition.concentrated import concentrated
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import BoostedLearner, Thresholds
-from discreet.learning.boosted_learner import UNIT
-from discreet.learning.hypotheses import Listed
+from discreet.learning.pac.boosted import UNIT
+from discreet.learning.pac.hypotheses import Listed
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
 

@@ -1,4 +1,4 @@
-"""discreet.learning.boosted_trees and boosted_trees_rounds: each claim in the docstrings, in order."""
+"""discreet.learning.trees.boosted and boosted_trees_rounds: each claim in the docstrings, in order."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from discreet.data.columns import Boolean, Categorical, Integer, Real
 from discreet.data.domain import Domain
 from discreet.errors import DomainError, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning import boosted_trees_rounds, tree_kernels
-from discreet.learning.boosted_trees import GradientBoostedTrees, GradientBoostedTreesRegressor
-from discreet.learning.boosted_trees_rounds import SCALE, SQUARES, classes_loss, shrunk
 from discreet.learning.stored import from_bytes, to_bytes
+from discreet.learning.trees import boosted_rounds as boosted_trees_rounds
+from discreet.learning.trees import kernels as tree_kernels
+from discreet.learning.trees.boosted import GradientBoostedTrees, GradientBoostedTreesRegressor
+from discreet.learning.trees.boosted_rounds import SCALE, SQUARES, classes_loss, shrunk
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
@@ -76,8 +77,8 @@ def test_a_row_moves_every_release_by_at_most_what_is_declared(kind, budget, mon
 def test_half_the_bound_on_residuals_is_caught(kind, monkeypatch):
     loss = SQUARES if kind == "a number" else classes_loss(2 if kind == "two classes" else 3)
     half = replace(loss, absolute=loss.absolute // 2, square=loss.square // 4)
-    monkeypatch.setattr("discreet.learning.boosted_trees.classes_loss", lambda classes: half)
-    monkeypatch.setattr("discreet.learning.boosted_trees.SQUARES", half)
+    monkeypatch.setattr("discreet.learning.trees.boosted.classes_loss", lambda classes: half)
+    monkeypatch.setattr("discreet.learning.trees.boosted.SQUARES", half)
     model, X, y = problem(kind, PureDP(0.01), sweeps=6)
     parts = []
     for row, target in zip(EXTREME, TARGETS[kind] + TARGETS[kind], strict=False):

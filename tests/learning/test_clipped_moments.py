@@ -1,4 +1,4 @@
-"""discreet.learning.clipped_moments: each claim in the module docstring, in order."""
+"""discreet.learning.vectors.clipped_moments: each claim in the module docstring, in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning import clipped_moments as cm
+from discreet.learning.vectors import clipped_moments as cm
 from discreet.privacy.guarantee import ZCDP, PureDP
 from discreet.release.allowance import Allowance
 

@@ -1,4 +1,4 @@
-"""discreet.learning.error_draw: one law, whether a class is listed, streamed or in runs."""
+"""discreet.learning.pac.error_draw: one law, whether a class is listed, streamed or in runs."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -9,9 +9,9 @@ from scipy.stats import chisquare
 
 from discreet.errors import UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning import error_draw
-from discreet.learning.error_draw import draw_hypothesis
-from discreet.learning.hypotheses import Listed, Thresholds
+from discreet.learning.pac import error_draw
+from discreet.learning.pac.error_draw import draw_hypothesis
+from discreet.learning.pac.hypotheses import Listed, Thresholds
 from tests.scale import counts
 
 DRAWS = counts(quick=4_000, full=100_000)
@@ -77,7 +77,7 @@ def test_streams_and_runs_make_the_same_draw_from_the_same_bits(monkeypatch):
 
 
 def test_with_no_rows_every_hypothesis_is_as_likely():
-    none = np.array([])
+    none = np.array([], dtype=np.int64)
     drawn = {draw_hypothesis(Thresholds(3), none, none, Fraction(5), rng=SeededRandom(seed)) for seed in range(60)}
 
     assert drawn == {0, 1, 2, 3}

@@ -12,9 +12,9 @@ from discreet.data.domain import Domain
 from discreet.data.records import Records
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning.naive_bayes import NaiveBayes
-from discreet.learning.nearest_neighbours_labels import LabelPrivateNeighbors
-from discreet.learning.ridge import Ridge
+from discreet.learning.linear.ridge import Ridge
+from discreet.learning.trees.naive_bayes import NaiveBayes
+from discreet.learning.vectors.nearest_neighbours_labels import LabelPrivateNeighbors
 from discreet.privacy.guarantee import ZCDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Local, Replace
 

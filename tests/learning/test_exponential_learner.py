@@ -1,4 +1,4 @@
-"""discreet.learning.exponential_learner: each claim in the module docstring, in order."""
+"""discreet.learning.pac.exponential: each claim in the module docstring, in order."""
 
 from fractions import Fraction
 from math import ceil, log
@@ -11,7 +11,7 @@ from discreet.bounds import samples
 from discreet.errors import ParameterError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import Conjunctions, ExponentialLearner, Parities, Thresholds
-from discreet.learning.hypotheses import Listed
+from discreet.learning.pac.hypotheses import Listed
 from discreet.privacy.event import ExponentialEvent
 from discreet.privacy.finite import FiniteMechanism
 from discreet.privacy.guarantee import PureDP

@@ -1,4 +1,4 @@
-"""discreet.learning.hypotheses: errors of a class are those of its functions, and one row moves them by at most 1."""
+"""discreet.learning.pac.hypotheses: errors of a class are those of its functions; a row moves them by at most 1."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
-from discreet.learning.bit_rows import BitRows
-from discreet.learning.boolean_classes import bits_of
-from discreet.learning.hypotheses import Listed, RunsOfErrors, Threshold, Thresholds, labelled, sums
+from discreet.learning.pac.bit_rows import BitRows
+from discreet.learning.pac.boolean_classes import bits_of
+from discreet.learning.pac.hypotheses import Listed, RunsOfErrors, Threshold, Thresholds, labelled, sums
 
 rows = st.lists(st.tuples(st.integers(-2, 9), st.booleans(), st.integers(0, 2**40)), max_size=12)
 

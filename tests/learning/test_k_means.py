@@ -1,4 +1,4 @@
-"""discreet.learning.k_means: each claim in the module docstring, in order."""
+"""discreet.learning.vectors.k_means: each claim in the module docstring, in order."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from discreet.data.columns import Boolean, Categorical, Integer, Real
 from discreet.data.domain import Domain
 from discreet.errors import ParameterError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning import clipped_moments, k_means
-from discreet.learning.k_means import KMeans
-from discreet.learning.k_means_grid import HEAVIEST, cells, side
 from discreet.learning.stored import from_bytes, to_bytes
+from discreet.learning.vectors import clipped_moments, k_means
+from discreet.learning.vectors.k_means import KMeans
+from discreet.learning.vectors.k_means_grid import HEAVIEST, cells, side
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from discreet.release.allowance import Allowance
 from tests.learning.replay import moved, spent

@@ -17,8 +17,11 @@ from discreet.data.domain import Domain
 from discreet.data.table import Table
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning import LinearSVC, LogisticRegression, Ridge, linear_classifier, linear_rows, noisy_gradient
+from discreet.learning import LinearSVC, LogisticRegression, Ridge
 from discreet.learning.design import Design
+from discreet.learning.linear import classifier as linear_classifier
+from discreet.learning.linear import noisy_gradient
+from discreet.learning.linear import rows as linear_rows
 from discreet.privacy.event import ExponentialEvent
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace

@@ -1,4 +1,4 @@
-"""discreet.learning.linear_rows: each release moves by no more than it is paid for."""
+"""discreet.learning.linear.rows: each release moves by no more than it is paid for."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from discreet.data.columns import Boolean, Categorical, Integer, Real
 from discreet.data.domain import Domain
 from discreet.data.records import Records
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning import linear_rows
-from discreet.learning.clipped_moments import SCALE
 from discreet.learning.design import Design
-from discreet.learning.linear_rows import (
+from discreet.learning.linear import rows as linear_rows
+from discreet.learning.linear.rows import (
     COUNT,
     LEFT,
     MEAN,
@@ -26,6 +25,7 @@ from discreet.learning.linear_rows import (
     outside,
     shrunk,
 )
+from discreet.learning.vectors.clipped_moments import SCALE
 from discreet.privacy.guarantee import ZCDP, PureDP
 from discreet.release.allowance import Allowance
 

@@ -1,4 +1,4 @@
-"""discreet.learning.maximum_likelihood: each claim in the module docstring, in order."""
+"""discreet.learning.vectors.maximum_likelihood: each claim in the module docstring, in order."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from discreet.data.columns import Boolean, Categorical, Integer, Real
 from discreet.data.domain import Domain
 from discreet.errors import ParameterError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning import clipped_moments, maximum_likelihood
-from discreet.learning.maximum_likelihood import KINDS, MaximumLikelihoodClassifier
 from discreet.learning.stored import from_bytes, to_bytes
+from discreet.learning.vectors import clipped_moments, maximum_likelihood
+from discreet.learning.vectors.maximum_likelihood import KINDS, MaximumLikelihoodClassifier
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from discreet.release.allowance import Allowance
 from tests.learning.replay import moved, spent

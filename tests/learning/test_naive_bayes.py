@@ -1,4 +1,4 @@
-"""discreet.learning.naive_bayes: each claim in the module docstring, in order."""
+"""discreet.learning.trees.naive_bayes: each claim in the module docstring, in order."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.data.table import Table
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning import naive_bayes
-from discreet.learning.naive_bayes import CELLS, NaiveBayes, merged
 from discreet.learning.stored import from_bytes, to_bytes
-from discreet.learning.tree_cells import Cells
+from discreet.learning.trees import naive_bayes
+from discreet.learning.trees.cells import Cells
+from discreet.learning.trees.naive_bayes import CELLS, NaiveBayes, merged
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.release.allowance import Allowance

@@ -1,4 +1,4 @@
-"""discreet.learning.nearest_neighbours and its parts: each claim in the module docstrings, in order."""
+"""discreet.learning.vectors.nearest_neighbours and its parts: each claim in the module docstrings, in order."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from discreet.data.domain import Domain
 from discreet.data.records import Records
 from discreet.errors import BudgetExhausted, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning.nearest_neighbours import KNeighborsClassifier
-from discreet.learning.nearest_neighbours_labels import LabelPrivateNeighbors
-from discreet.learning.nearest_neighbours_votes import election, inside, votes
 from discreet.learning.stored import from_bytes, to_bytes
+from discreet.learning.vectors.nearest_neighbours import KNeighborsClassifier
+from discreet.learning.vectors.nearest_neighbours_labels import LabelPrivateNeighbors
+from discreet.learning.vectors.nearest_neighbours_votes import election, inside, votes
 from discreet.mechanisms.exponential import Exponential
 from discreet.privacy.finite import FiniteMechanism
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP

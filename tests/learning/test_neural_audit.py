@@ -10,11 +10,11 @@ from scipy.stats import beta, binom, chisquare, norm
 
 from discreet.errors import UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning.neural_batches import Batches
-from discreet.learning.neural_noise import NoisySums
-from discreet.learning.neural_training import BlockSums, Descent, train
-from discreet.learning.per_example_gradients import DenseNetwork
-from discreet.learning.private_gradients import POINT, PrivateGradients
+from discreet.learning.neural.batches import Batches
+from discreet.learning.neural.noise import NoisySums
+from discreet.learning.neural.per_example_gradients import DenseNetwork
+from discreet.learning.neural.private_gradients import POINT, PrivateGradients
+from discreet.learning.neural.training import BlockSums, Descent, train
 from tests.arrays import torch
 from tests.scale import counts
 
@@ -258,7 +258,7 @@ def trained(sums, rows):
 
 def test_what_is_released_does_not_depend_on_how_many_rows_there_are(monkeypatch):
     """A row without gradient, added, changes nothing at all: the sum is divided by a public number."""
-    monkeypatch.setattr("discreet.learning.neural_training.Batches", InOrder)
+    monkeypatch.setattr("discreet.learning.neural.training.Batches", InOrder)
 
     assert torch.equal(trained(BlockSums, 5), trained(BlockSums, 6))
     assert torch.equal(trained(Mean, 5), trained(BlockSums, 5))

@@ -11,13 +11,13 @@ import pytest
 from discreet.composition.numerical import numerical
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning import private_gradients
-from discreet.learning.neural_noise import NoisySums
-from discreet.learning.neural_probe import alike, close
-from discreet.learning.neural_training import BlockSums
-from discreet.learning.per_example_gradients import DenseNetwork
-from discreet.learning.per_example_module import ModuleNetwork
-from discreet.learning.private_gradients import POINT, SLACK, PrivateGradients, inverse_square
+from discreet.learning.neural import private_gradients
+from discreet.learning.neural.noise import NoisySums
+from discreet.learning.neural.per_example_gradients import DenseNetwork
+from discreet.learning.neural.per_example_module import ModuleNetwork
+from discreet.learning.neural.private_gradients import POINT, SLACK, PrivateGradients, inverse_square
+from discreet.learning.neural.probe import alike, close
+from discreet.learning.neural.training import BlockSums
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import Replace
 from tests.arrays import torch

@@ -1,4 +1,4 @@
-"""discreet.learning.neural_network: the estimators, their settings, and runs that stop and go on."""
+"""discreet.learning.neural.network: the estimators, their settings, and runs that stop and go on."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from discreet.data import Domain, Integer, Real
 from discreet.errors import LedgerError, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import NeuralNetwork, NeuralNetworkRegressor
-from discreet.learning.neural_checkpoint import Checkpoint
-from discreet.learning.neural_training import BlockSums
-from discreet.learning.per_example_module import ModuleNetwork
+from discreet.learning.neural.checkpoint import Checkpoint
+from discreet.learning.neural.per_example_module import ModuleNetwork
+from discreet.learning.neural.training import BlockSums
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from discreet.privacy.neighbours import Replace
 from tests.arrays import torch

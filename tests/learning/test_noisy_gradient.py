@@ -1,4 +1,4 @@
-"""discreet.learning.noisy_gradient and linear_losses: exact sums, cut rows, and the same residual for a row always."""
+"""discreet.learning.linear.noisy_gradient and losses: exact sums, cut rows, the same residual for a row always."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning.clipped_moments import SCALE
-from discreet.learning.linear_losses import REACH, RESIDUAL, STEPS, Margin, Softmax
-from discreet.learning.logistic import LogisticRegression
-from discreet.learning.noisy_gradient import Descent, cut, sensitivities
-from discreet.learning.svc import LinearSVC
+from discreet.learning.linear.logistic import LogisticRegression
+from discreet.learning.linear.losses import REACH, RESIDUAL, STEPS, Margin, Softmax
+from discreet.learning.linear.noisy_gradient import Descent, cut, sensitivities
+from discreet.learning.linear.svc import LinearSVC
+from discreet.learning.vectors.clipped_moments import SCALE
 from discreet.privacy.guarantee import ZCDP, PureDP
 from discreet.release.allowance import Allowance
 

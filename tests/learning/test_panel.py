@@ -1,4 +1,4 @@
-"""discreet.learning.panel: the best of a few public classifiers."""
+"""discreet.learning.pac.panel: the best of a few public classifiers."""
 
 from math import exp
 

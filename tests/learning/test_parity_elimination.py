@@ -1,4 +1,4 @@
-"""discreet.learning.parity_elimination, parity_kernels and bit_rows: the solutions are those of all equations."""
+"""discreet.learning.pac.parity_elimination, parity_kernels and bit_rows: the solutions are those of all equations."""
 
 from itertools import product
 
@@ -9,8 +9,8 @@ from scipy.stats import chisquare
 from discreet.errors import ParameterError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import BitRows
-from discreet.learning.parity_elimination import SPARE, uniform_solution
-from discreet.learning.parity_kernels import eliminate
+from discreet.learning.pac.parity_elimination import SPARE, uniform_solution
+from discreet.learning.pac.parity_kernels import eliminate
 
 
 def _system(bits, labels):

@@ -1,4 +1,4 @@
-"""discreet.learning.parity_learner: each claim in the module docstring, in order; the laws are exact, in rationals."""
+"""discreet.learning.pac.parity: each claim in the module docstring, in order; the laws are exact, in rationals."""
 
 from fractions import Fraction
 from itertools import product
@@ -11,7 +11,8 @@ from scipy.stats import binom, chisquare
 from discreet.attacks import audit
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning import BitRows, ParityLearner, parity_learner
+from discreet.learning import BitRows, ParityLearner
+from discreet.learning.pac import parity as parity_learner
 from discreet.privacy.event import PureEvent
 from discreet.privacy.finite import FiniteMechanism
 from discreet.privacy.guarantee import PureDP

@@ -17,15 +17,15 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import cross_validation as cv
 from discreet.learning.budget_curve import accuracy_curve
 from discreet.learning.cross_validation import cross_val_score, cross_validate
-from discreet.learning.k_means import KMeans
-from discreet.learning.maximum_likelihood import MaximumLikelihoodClassifier
-from discreet.learning.nearest_neighbours import KNeighborsClassifier
-from discreet.learning.nearest_neighbours_labels import LabelPrivateNeighbors
+from discreet.learning.linear.ridge import Ridge
 from discreet.learning.pipeline import Pipeline
 from discreet.learning.pipeline_budget import divided
-from discreet.learning.principal_components import PCA
-from discreet.learning.ridge import Ridge
 from discreet.learning.scaling import DeclaredScaler, PrivateBounds
+from discreet.learning.vectors.k_means import KMeans
+from discreet.learning.vectors.maximum_likelihood import MaximumLikelihoodClassifier
+from discreet.learning.vectors.nearest_neighbours import KNeighborsClassifier
+from discreet.learning.vectors.nearest_neighbours_labels import LabelPrivateNeighbors
+from discreet.learning.vectors.principal_components import PCA
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.privacy.number import exact
@@ -336,3 +336,11 @@ def test_what_cannot_be_validated_is_refused():
     with pytest.raises(ParameterError, match="as many labels as rows"):
         cross_validate(classes(domain=DOMAIN), data(5)[0], [1, 0], budget=ZCDP(1))
     assert Real(0, 1).size > 2
+
+
+def test_networks_are_not_scored_on_private_rows():
+    from discreet.learning import NeuralNetwork
+
+    network = NeuralNetwork((4,), rows=100, batch=10, epochs=1, domain=Domain({"a": Integer(0, 9)}))
+    with pytest.raises(UnsupportedError, match="public rows"):
+        cv.cross_validate(network, [[1], [2]], [0, 1], budget=ZCDP(1), folds=2)

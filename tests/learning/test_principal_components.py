@@ -1,4 +1,4 @@
-"""discreet.learning.principal_components: each claim in the module docstring, in order."""
+"""discreet.learning.vectors.principal_components: each claim in the module docstring, in order."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from discreet.data.columns import Boolean, Categorical, Integer
 from discreet.data.domain import Domain
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning import clipped_moments
-from discreet.learning.principal_components import PCA
-from discreet.learning.principal_components_fit import corrected, shrunk
 from discreet.learning.stored import from_bytes, to_bytes
+from discreet.learning.vectors import clipped_moments
+from discreet.learning.vectors.principal_components import PCA
+from discreet.learning.vectors.principal_components_fit import corrected, shrunk
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import Replace
 from discreet.release.allowance import Allowance

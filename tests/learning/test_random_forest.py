@@ -1,4 +1,4 @@
-"""discreet.learning.random_forest, decision_tree and tree_growth: each claim in the docstrings, in order."""
+"""discreet.learning.trees.random_forest, decision_tree and tree_growth: each claim in the docstrings, in order."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from discreet.data.domain import Domain
 from discreet.data.records import Records
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning import random_forest
-from discreet.learning.decision_tree import DecisionTreeClassifier
-from discreet.learning.random_forest import RandomForestClassifier
 from discreet.learning.reading import as_table
 from discreet.learning.stored import from_bytes, to_bytes
-from discreet.learning.tree_budget import cheapest
-from discreet.learning.tree_cells import Cells
-from discreet.learning.tree_growth import SCORE, Reach, candidates, gini, smoothed, tallied
+from discreet.learning.trees import random_forest
+from discreet.learning.trees.budget import cheapest
+from discreet.learning.trees.cells import Cells
+from discreet.learning.trees.decision_tree import DecisionTreeClassifier
+from discreet.learning.trees.growth import SCORE, Reach, candidates, gini, smoothed, tallied
+from discreet.learning.trees.random_forest import RandomForestClassifier
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP

@@ -18,13 +18,13 @@ from discreet.data.domain import Domain
 from discreet.data.records import Records
 from discreet.errors import ParameterError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning.maximum_likelihood import MaximumLikelihoodClassifier
-from discreet.learning.naive_bayes import NaiveBayes
+from discreet.learning.linear.ridge import Ridge
 from discreet.learning.pipeline import Pipeline
 from discreet.learning.reading import as_table, labels_in, places, truth_values
 from discreet.learning.reading_values import text_of
-from discreet.learning.ridge import Ridge
 from discreet.learning.scaling import PrivateBounds
+from discreet.learning.trees.naive_bayes import NaiveBayes
+from discreet.learning.vectors.maximum_likelihood import MaximumLikelihoodClassifier
 from discreet.privacy.guarantee import ZCDP, PureDP
 
 

@@ -17,11 +17,12 @@ from discreet.data.domain import Domain
 from discreet.data.records import Records
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning import LinearRegression, Ridge, sufficient_statistics
-from discreet.learning.clipped_moments import SCALE, sensitivities, weighted, within
+from discreet.learning import LinearRegression, Ridge
 from discreet.learning.design import Design
-from discreet.learning.linear_losses import RESIDUAL, STEPS, Squared
-from discreet.learning.sufficient_statistics import ends, solve
+from discreet.learning.linear import sufficient_statistics
+from discreet.learning.linear.losses import RESIDUAL, STEPS, Squared
+from discreet.learning.linear.sufficient_statistics import ends, solve
+from discreet.learning.vectors.clipped_moments import SCALE, sensitivities, weighted, within
 from discreet.privacy.event import ComposedEvent, ExponentialEvent, RepeatedEvent
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import AddRemove

@@ -7,16 +7,17 @@ from sklearn.base import clone
 from discreet.data.columns import Integer
 from discreet.data.domain import Domain
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning import linear_classifier, principal_components
-from discreet.learning.boosted_trees import GradientBoostedTrees
-from discreet.learning.k_means import KMeans
-from discreet.learning.logistic import LogisticRegression
-from discreet.learning.maximum_likelihood import MaximumLikelihoodClassifier
-from discreet.learning.nearest_neighbours import KNeighborsClassifier
-from discreet.learning.principal_components import PCA
-from discreet.learning.random_forest import RandomForestClassifier
-from discreet.learning.ridge import LinearRegression
+from discreet.learning.linear import classifier as linear_classifier
+from discreet.learning.linear.logistic import LogisticRegression
+from discreet.learning.linear.ridge import LinearRegression
 from discreet.learning.row_by_row import products, squares
+from discreet.learning.trees.boosted import GradientBoostedTrees
+from discreet.learning.trees.random_forest import RandomForestClassifier
+from discreet.learning.vectors import principal_components
+from discreet.learning.vectors.k_means import KMeans
+from discreet.learning.vectors.maximum_likelihood import MaximumLikelihoodClassifier
+from discreet.learning.vectors.nearest_neighbours import KNeighborsClassifier
+from discreet.learning.vectors.principal_components import PCA
 from discreet.privacy.guarantee import ZCDP
 
 ROWS = 1000

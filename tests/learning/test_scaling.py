@@ -13,9 +13,9 @@ from discreet.data.columns import Boolean, Categorical, Integer, Real
 from discreet.data.domain import Domain
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning.least_noise import least_noise
 from discreet.learning.scaling import DeclaredScaler, PrivateBounds
 from discreet.learning.stored import from_bytes, to_bytes
+from discreet.learning.vectors.least_noise import least_noise
 from discreet.privacy.event import ComposedEvent, RepeatedEvent
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.release.noise import variance

@@ -11,12 +11,12 @@ from discreet.bounds.samples import samples
 from discreet.data import Boolean, Domain, Identifier, Integer, Real, Table
 from discreet.errors import BudgetExhausted, ParameterError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning.statistical_conjunctions import learn_conjunction
-from discreet.learning.statistical_descent import LearnedLinear, _logistic, descent_excess, learn_linear
-from discreet.learning.statistical_halfspace import halfspace_rounds, learn_halfspace
-from discreet.learning.statistical_means import learn_means
-from discreet.learning.statistical_oracle import StatisticalQueryOracle
-from discreet.learning.statistical_tree import Leaf, LearnedTree, learn_stump, learn_tree, tree_queries
+from discreet.learning.statistical.conjunctions import learn_conjunction
+from discreet.learning.statistical.descent import LearnedLinear, _logistic, descent_excess, learn_linear
+from discreet.learning.statistical.halfspace import halfspace_rounds, learn_halfspace
+from discreet.learning.statistical.means import learn_means
+from discreet.learning.statistical.oracle import StatisticalQueryOracle
+from discreet.learning.statistical.tree import Leaf, LearnedTree, learn_stump, learn_tree, tree_queries
 from discreet.queries.statistical import Tolerance, centre, normalised, whole
 from discreet.queries.statistical_pieces import Affine
 from tests.scale import counts

@@ -1,4 +1,4 @@
-"""discreet.learning.statistical_oracle and statistical_noise: privacy, tolerance, and what is refused."""
+"""discreet.learning.statistical.oracle and statistical_noise: privacy, tolerance, and what is refused."""
 
 import os
 import pickle
@@ -15,9 +15,9 @@ from discreet.data import Boolean, Domain, Identifier, Table
 from discreet.data.aggregation import Sealed
 from discreet.errors import BudgetExhausted, DomainError, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning.statistical_noise import StatisticalNoise
-from discreet.learning.statistical_oracle import StatisticalQueryOracle
-from discreet.learning.statistical_source import AggregateSource, RowSource, engine_sums
+from discreet.learning.statistical.noise import StatisticalNoise
+from discreet.learning.statistical.oracle import StatisticalQueryOracle
+from discreet.learning.statistical.source import AggregateSource, RowSource, engine_sums
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.privacy.number import exact

@@ -13,9 +13,9 @@ from discreet.data.columns import Integer
 from discreet.data.domain import Domain
 from discreet.errors import ParameterError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning.naive_bayes import NaiveBayes
-from discreet.learning.nearest_neighbours_labels import LabelPrivateNeighbors
 from discreet.learning.stored import from_bytes, load, save, to_bytes
+from discreet.learning.trees.naive_bayes import NaiveBayes
+from discreet.learning.vectors.nearest_neighbours_labels import LabelPrivateNeighbors
 from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import AddRemove, Local
 from tests.scale import counts

@@ -1,4 +1,4 @@
-"""discreet.learning.threshold_learner and bounded_range: each claim in the module docstrings, in order."""
+"""discreet.learning.pac.threshold and bounded_range: each claim in the module docstrings, in order."""
 
 from fractions import Fraction
 from itertools import product
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from discreet.errors import ParameterError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import ExponentialLearner, ThresholdLearner, Thresholds
-from discreet.learning.bounded_range import bounded_range
+from discreet.learning.pac.bounded_range import bounded_range
 from discreet.privacy.event import ExponentialEvent
 from discreet.privacy.finite import FiniteMechanism
 from discreet.privacy.guarantee import ApproxDP, PureDP

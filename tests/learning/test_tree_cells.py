@@ -1,4 +1,4 @@
-"""discreet.learning.tree_cells: every value of every column type has one cell, by the declaration alone."""
+"""discreet.learning.trees.cells: every value of every column type has one cell, by the declaration alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from discreet.data.columns import Boolean, Categorical, Date, Integer, Real
 from discreet.data.domain import Domain
 from discreet.data.records import Records
 from discreet.errors import ParameterError
-from discreet.learning.tree_cells import Cells
+from discreet.learning.trees.cells import Cells
 
 COLUMNS = [
     Integer(0, 99),

@@ -11,8 +11,8 @@ import pytest
 from discreet.bounds import samples
 from discreet.errors import BudgetExhausted, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.learning.statistical_conjunctions import learn_conjunction
-from discreet.learning.statistical_means import learn_means
+from discreet.learning.statistical.conjunctions import learn_conjunction
+from discreet.learning.statistical.means import learn_means
 from discreet.local import LocalStatisticalOracle, OneBitMean, users_needed
 from discreet.queries.statistical import RowFunction
 from discreet.queries.statistical_pieces import Affine

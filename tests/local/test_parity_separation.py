@@ -10,8 +10,8 @@ import pytest
 from discreet.errors import BudgetExhausted, ParameterError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import ParityLearner
-from discreet.learning.statistical_conjunctions import learn_conjunction
-from discreet.learning.statistical_halfspace import learn_halfspace
+from discreet.learning.statistical.conjunctions import learn_conjunction
+from discreet.learning.statistical.halfspace import learn_halfspace
 from discreet.local import ParityAdversary, parity_users
 from discreet.local.parity_separation import spectrum, success_at_most
 from discreet.queries.statistical import RowFunction

@@ -11,7 +11,7 @@ from discreet.data.engines.duckdb import DuckDB
 from discreet.data.engines.postgres import Postgres
 from discreet.data.engines.spark import Spark
 from discreet.errors import DomainError, ParameterError, UnsupportedError
-from discreet.learning.statistical_source import RowSource, TableSource
+from discreet.learning.statistical.source import RowSource, TableSource
 from discreet.queries.builder import col
 from discreet.queries.expression import number
 from discreet.queries.statistical import RESOLUTION, RowFunction, as_rows, centre, normalised, whole

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.data.engines.base import Engine
     from discreet.data.table import Table
     from discreet.learning.estimator import PrivateEstimator
-    from discreet.learning.statistical_oracle import StatisticalQueryOracle
+    from discreet.learning.statistical.oracle import StatisticalQueryOracle
     from discreet.queries.marginals import Marginals
     from discreet.release.reading import Reading
     from discreet.release.release import Release

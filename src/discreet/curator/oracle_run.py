@@ -27,7 +27,7 @@ from discreet.release.reading import columns_of
 if TYPE_CHECKING:
     from discreet.curator.curator import Curator
     from discreet.data.aggregation import Sealed
-    from discreet.learning.statistical_oracle import StatisticalQueryOracle
+    from discreet.learning.statistical.oracle import StatisticalQueryOracle
     from discreet.queries.expression import Expression
 
 
@@ -42,8 +42,8 @@ def open_oracle(
     analyst: str | None,
 ) -> StatisticalQueryOracle:
     """Settle, pay, and answer from then on."""
-    from discreet.learning.statistical_oracle import StatisticalQueryOracle
-    from discreet.learning.statistical_source import AggregateSource, engine_sums
+    from discreet.learning.statistical.oracle import StatisticalQueryOracle
+    from discreet.learning.statistical.source import AggregateSource, engine_sums
     from discreet.queries.statistical_pieces import EVERY, lattice_expression
 
     held = private(curator, table)

@@ -99,7 +99,7 @@ def accuracy_curve(
     >>> import numpy as np
     >>> from discreet.data import Domain, Integer
     >>> from discreet.hazmat.entropy import SeededRandom
-    >>> from discreet.learning.ridge import Ridge
+    >>> from discreet.learning.linear.ridge import Ridge
     >>> x = np.random.default_rng(0).integers(0, 100, (500, 1))
     >>> model = Ridge(domain=Domain({"a": Integer(0, 100)}), bounds=(0, 100))
     >>> budgets = [ZCDP(0.0001), ZCDP(10)]

@@ -89,7 +89,7 @@ def cross_validate(
     >>> import numpy as np
     >>> from discreet.data.columns import Integer
     >>> from discreet.hazmat.entropy import SeededRandom
-    >>> from discreet.learning.maximum_likelihood import MaximumLikelihoodClassifier
+    >>> from discreet.learning.vectors.maximum_likelihood import MaximumLikelihoodClassifier
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 5000)
     >>> X = rng.normal(40 + 20 * y[:, None], 10, (5000, 2)).round()
@@ -145,7 +145,7 @@ def cross_val_score(
 
     >>> import numpy as np
     >>> from discreet.data.columns import Integer
-    >>> from discreet.learning.maximum_likelihood import MaximumLikelihoodClassifier
+    >>> from discreet.learning.vectors.maximum_likelihood import MaximumLikelihoodClassifier
     >>> X, y = np.arange(100).reshape(100, 1), np.arange(100) > 49
     >>> model = MaximumLikelihoodClassifier(domain=Domain({"a": Integer(0, 99)}))
     >>> cross_val_score(model, X, y, budget=PureDP(100), folds=3).shape
@@ -174,6 +174,11 @@ def _checked(model: Any, budget: object, folds: object) -> Domain:  # noqa: ANN4
     if not isinstance(_last(model), PrivateClassifier | PrivateRegressor):
         raise UnsupportedError(
             "cross-validation needs a private classifier or regression, or a pipeline that ends in one"
+        )
+    if not all(getattr(step, "by_itself", True) for step in _all(model)):
+        raise UnsupportedError(
+            "the hits of a network on private rows cannot be counted: what it says of a row depends, in its last bits,"
+            " on the others; score it on public rows"
         )
     if not all(getattr(step, "hides_rows", True) for step in _all(model)):
         raise UnsupportedError("cross-validation hides rows: a model that hides labels only cannot be validated by it")

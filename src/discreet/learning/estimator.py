@@ -58,6 +58,7 @@ class PrivateEstimator(BaseEstimator):
     event_: Event
     supervised = True
     hides_rows = True  # one added or removed; if not, one label changed, and nothing that hides rows may use it
+    by_itself = True  # whether what it says of a row does not depend, to the last bit, on the rows beside it
     approximate = False  # whether an (epsilon, delta) budget is worth most to it as it is
 
     def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:

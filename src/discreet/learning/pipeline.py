@@ -38,7 +38,7 @@ class Pipeline(BaseEstimator):
     >>> import numpy as np
     >>> from discreet.data.columns import Integer
     >>> from discreet.hazmat.entropy import SeededRandom
-    >>> from discreet.learning.maximum_likelihood import MaximumLikelihoodClassifier
+    >>> from discreet.learning.vectors.maximum_likelihood import MaximumLikelihoodClassifier
     >>> from discreet.learning.scaling import PrivateBounds
     >>> from discreet.privacy.guarantee import PureDP
     >>> rng = np.random.default_rng(0)

@@ -1,0 +1,1 @@
+"""Linear models: classifiers by noisy gradients, least squares by moments."""

@@ -1,0 +1,102 @@
+"""What the linear classifiers share: rows in a ball, then noisy gradient descent on a loss of the margin.
+
+Theorem.  `fit` keeps the budget for one row added or removed: a count, a mean, a radius (`linear.rows`) and the steps
+of a descent (`noisy_gradient`), with shares that were fixed before and add up to the budget.  How many steps, how long,
+and where gradients are cut follow from the declaration, the budget and the noisy count.
+Proof: docs/theory/private_erm.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from discreet.data.domain import Domain
+from discreet.data.records import Records
+from discreet.errors import require
+from discreet.hazmat.entropy import RandomSource
+from discreet.learning.design import Design
+from discreet.learning.estimator import PrivateClassifier
+from discreet.learning.linear.losses import Margin, Softmax
+from discreet.learning.linear.plan import MOST, plan
+from discreet.learning.linear.rows import FINE, LEFT, WIDEST, ball, design_for, noisy_count, spread
+from discreet.learning.row_by_row import products
+from discreet.privacy.event import ComposedEvent
+from discreet.privacy.guarantee import Guarantee
+from discreet.release.allowance import Allowance
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+
+class LinearClassifier(PrivateClassifier):
+    """Base: a subclass has the losses, of two classes and of more."""
+
+    loss: Margin
+    losses: Margin | Softmax
+    bins: int | None
+    ridge: float
+
+    def __init__(
+        self,
+        *,
+        bins: int | None = None,
+        ridge: float = 0.0,
+        budget: Guarantee | None = None,
+        domain: Domain | None = None,
+        classes: Sequence[object] | None = None,
+    ) -> None:
+        self.bins = bins
+        self.ridge = ridge
+        self.budget = budget
+        self.domain = domain
+        self.classes = classes
+
+    def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
+        import numpy as np
+
+        assert target is not None
+        number = isinstance(self.ridge, int | float) and not isinstance(self.ridge, bool)
+        require(number and 0 <= self.ridge < math.inf, "0 <= ridge < infinity", ridge=self.ridge)
+        columns = len(self.classes_) if len(self.classes_) > 2 else 1
+        width = Design(self.domain_, self.bins or 0).width
+        require(width <= WIDEST, f"at most {WIDEST} entries of a row's vector", entries=width)
+        widest = Design(self.domain_, FINE if self.bins is None else self.bins).width + 1
+        allowance = Allowance(budget, entries=2 + widest * (1 + MOST * columns))
+        count = noisy_count(rows, allowance=allowance, rng=rng)
+        design = design_for(self.domain_, self.bins, count, allowance=allowance, columns=columns)
+        noise = spread(allowance, (design.width + 1) * columns)
+        found = ball(rows, design, count, noise=noise, allowance=allowance, rng=rng)
+        descent = plan(found, columns, self.loss if columns == 1 else self.losses, noise, ridge=float(self.ridge))
+        weights, event = descent(
+            found.integers(rows),
+            rows.column(target).astype(np.int64),
+            columns,
+            found.rows,
+            allowance=allowance,
+            amount=LEFT * allowance.total,
+            rng=rng,
+        )
+        self.ball_ = found
+        self.n_iter_ = descent.steps
+        self.coef_ = weights[1:].T
+        self.intercept_ = weights[0] * (found.constant * found.unit) - found.centre @ weights[1:]
+        self.event_ = ComposedEvent(events=(*found.events, event))
+
+    def decision_function(self, X: object) -> Floats:
+        """The scores of rows: one of each for two classes, else one a class."""
+        scores = self._margins(self._read(X))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def _margins(self, rows: Records) -> Floats:
+        return products(self.ball_.design.floats(rows), self.coef_) + self.intercept_
+
+    def _scores(self, rows: Records) -> Floats:
+        import numpy as np
+
+        scores = self._margins(rows)
+        return np.column_stack([-scores, scores]) if scores.shape[1] == 1 else scores

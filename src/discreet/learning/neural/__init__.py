@@ -1,0 +1,1 @@
+"""Neural networks by noisy gradients of clipped length."""

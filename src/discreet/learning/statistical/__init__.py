@@ -1,0 +1,1 @@
+"""Statistical queries with a trusted curator, and learners that ask nothing else."""

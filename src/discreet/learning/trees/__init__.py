@@ -1,0 +1,1 @@
+"""Trees, forests, boosted trees and naive Bayes: models made of counts."""

@@ -1,0 +1,1 @@
+"""Rows as points: groups, directions, neighbours, classes as ellipsoids."""

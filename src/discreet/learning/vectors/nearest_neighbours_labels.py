@@ -1,0 +1,109 @@
+"""Nearest neighbours where only the labels are private.
+
+Theorem.  Every label is reported once by randomized response, and everything after that is made of the reports and of
+the features, which are public.  So for one label changed to any other the model is epsilon-DP, and it answers any
+number of queries; a label that is no class is read as the first one.  It says nothing about rows: whose row is there,
+and its features, are not hidden.  A report is true with probability p and each other class with q, so a class with v
+votes among k has k q + v (p - q) reports in the mean: the order of classes by expected reports is that by votes.
+Proof: docs/theory/nearest_neighbours.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from discreet.data.columns import Column
+from discreet.data.domain import Domain
+from discreet.data.records import Records
+from discreet.errors import UnsupportedError
+from discreet.hazmat.entropy import RandomSource
+from discreet.learning.design import Design
+from discreet.learning.estimator import PrivateClassifier
+from discreet.learning.vectors.k_means import whole
+from discreet.learning.vectors.nearest_neighbours import UNIT
+from discreet.learning.vectors.nearest_neighbours_votes import votes
+from discreet.mechanisms.randomized_response import RandomizedResponse
+from discreet.privacy.guarantee import ApproxDP, Guarantee, PureDP
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow
+
+
+class LabelPrivateNeighbors(PrivateClassifier):
+    """Vote of the nearest rows by noisy labels: private in the labels only, for features that everybody may know.
+
+    >>> import numpy as np
+    >>> from discreet.data.columns import Integer
+    >>> from discreet.hazmat.entropy import SeededRandom
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 500)
+    >>> X = rng.normal(30 + 40 * y[:, None], 10, (500, 2)).round()
+    >>> domain = Domain({"a": Integer(0, 100), "b": Integer(0, 100)})
+    >>> model = LabelPrivateNeighbors(50, budget=PureDP(1), domain=domain, classes=(0, 1))
+    >>> model.fit(X, y, rng=SeededRandom(1)).predict([[30, 30], [70, 70]]).tolist()
+    [0, 1]
+    >>> model.privacy(), model.privacy().neighbours.__name__
+    (PureDP(epsilon=1.0), 'Local')
+    """
+
+    hides_rows = False
+
+    def __init__(
+        self,
+        n_neighbors: int = 20,
+        *,
+        budget: Guarantee | None = None,
+        domain: Domain | None = None,
+        classes: Sequence[object] | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.budget = budget
+        self.domain = domain
+        self.classes = classes
+
+    def fit_rows(
+        self,
+        rows: Records,
+        *,
+        target: str | None = None,
+        declared: Column | None = None,
+        budget: Guarantee | None = None,
+        rng: RandomSource | None = None,
+    ) -> Self:
+        """As `fit` calls it; a curator hides rows, which this model does not, and is refused."""
+        if budget is not None:
+            raise UnsupportedError("this model hides labels, not rows: fit it outside the curator, on public features")
+        return super().fit_rows(rows, target=target, declared=declared, rng=rng)
+
+    def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
+        import numpy as np
+
+        whole("n_neighbors", self.n_neighbors)
+        if not isinstance(budget, PureDP | ApproxDP):
+            raise UnsupportedError(f"labels are reported under PureDP or ApproxDP, got {type(budget).__name__}")
+        assert target is not None
+        response = RandomizedResponse(epsilon=budget.epsilon, categories=len(self.classes_))
+        self.design_ = Design(self.domain_)
+        self.vectors_ = self.design_.integers(rows, scale=UNIT)
+        self.reports_ = np.asarray(response(rows.column(target).astype(np.int64), rng=rng), dtype=np.int64)
+        self.event_ = response.event()
+
+    def privacy(self) -> Guarantee:
+        """What the model keeps for one label changed to any other."""
+        return super().privacy()
+
+    def _labels(self, y: object, name: str) -> tuple[Column, pyarrow.Array, Column]:
+        declared, found, read = super()._labels(y, name)
+        return declared, found.fill_null(0), read  # a label that is no class is read as the first: no row may vanish
+
+    def _scores(self, rows: Records) -> npt.NDArray[np.float64]:
+        import numpy as np
+
+        found: list[Any] = []
+        for query in self.design_.integers(rows, scale=UNIT):
+            away = self.vectors_ - query
+            found.append(votes((away * away).sum(axis=1), self.reports_, self.n_neighbors, len(self.classes_)))
+        return np.array(found, dtype=np.float64).reshape(len(found), len(self.classes_))
