@@ -13,7 +13,7 @@ BUDGET = ApproxDP(1.0, 1e-6)
 
 def queries(*, n, bits, budget=BUDGET):
     rows = capacity(n=n, universe=2**bits, alpha=0.1, budget=budget)
-    assert rows == sorted(rows, key=lambda row: -row.log_queries)
+    assert list(rows) == sorted(rows, key=lambda row: -row.log_queries)
     return {row.mechanism: row.queries for row in rows}
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from discreet.bounds.classifiers import agreement, joint_agreement, network_cost
 from discreet.bounds.communication import ListProtocol, list_length, message_bits, rows_enough, rows_needed
+from discreet.bounds.sample_formulas import entropy
 from discreet.bounds.samples import samples
 from discreet.errors import ParameterError
 
@@ -83,6 +84,35 @@ def test_rows_and_bits_are_inverse_up_to_one_bit(n, epsilon):
 
     assert rows_needed(bits, epsilon=epsilon, failure=0.05, beta=0.1) <= n
     assert rows_needed(bits + 1.01, epsilon=epsilon, failure=0.05, beta=0.1) >= n - 1 - 1 / epsilon
+
+
+def test_from_no_bit_nothing_follows():
+    """A protocol that may fail nearly always has a list of one: no bit, and no row is needed for it."""
+    for failure, beta in ((0.9, 0.05), (0.999, 0.5), (0.05, 0.05)):
+        assert rows_needed(0, epsilon=1, failure=failure, beta=beta) == 0
+        assert rows_needed(0.7, epsilon=1, failure=failure, beta=beta) == 0
+    assert list_length(epsilon=1, n=0, failure=0.9, beta=0.05) == 1
+    assert rows_needed(1, epsilon=1, failure=0.9, beta=0.05) == 3  # one bit: more than one run, of which 0.9 may fail
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_no_protocol_tells_the_digits_of_a_threshold_with_fewer_bits(d):
+    """All ways to send 2^d numbers as messages; Bob knows the digits before the one he asks for, and guesses best."""
+    numbers = list(product((0, 1), repeat=d))
+    asked = [[(i, x[:i]) for i in range(d)] for x in numbers]
+    for bits in range(d + 1):
+        best = 1.0
+        every = product(range(2**bits), repeat=len(numbers) - 1) if bits < 3 else [range(1, 8)]
+        for messages in every:
+            said: dict[object, list[int]] = {}
+            for x, message, known in zip(numbers, (0, *messages), asked, strict=True):
+                for i, before in known:
+                    said.setdefault((message, i, before), []).append(x[i])
+            wrong = sum(min(sum(seen), len(seen) - sum(seen)) for seen in said.values())
+            best = min(best, wrong / (d * len(numbers)))
+
+        assert bits >= d * (1 - entropy(best)) - 1e-12
+        assert bits < d * (1 - entropy(best / 4)) or bits == d  # a quarter of the errors would need more
 
 
 def test_a_protocol_of_c_bits_is_learned_as_a_class_of_that_size():

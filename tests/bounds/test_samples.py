@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -14,9 +14,10 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from discreet.bounds import sample_formulas as formulas
+from discreet.bounds.communication import list_length
 from discreet.bounds.sample_formulas import FiniteClass, Packing, Question
 from discreet.bounds.samples import PROBLEMS, samples
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, UnsupportedError
 from tests.scale import counts
 
 RUNS = counts(quick=2000, full=20_000)
@@ -229,9 +230,124 @@ def test_the_amplified_parity_learner_fails_at_most_beta(d):
     assert 2.0**-times + (1 - 2.0**-times) * failure <= 0.05 * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 100])
+def test_two_concepts_that_may_be_complements_need_no_row(size):
+    """{c, 1 - c} is told by one row, a single concept by none; of three, two agree somewhere and differ elsewhere."""
+    needed = [row.name for row in samples("finite", size=size, alpha=0.1, epsilon=1.0) if row.side == "needed"]
+
+    assert needed == (["not private, lower bound"] if size >= 3 else [])
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_of_three_concepts_two_agree_on_a_point_and_differ_on_another(size):
+    for concepts in combinations(product((0, 1), repeat=3), size):
+        agree = [[a == b for a, b in zip(*pair, strict=True)] for pair in combinations(concepts, 2)]
+
+        assert any(any(same) and not all(same) for same in agree)
+
+
+def test_a_lower_bound_that_is_a_whole_number_is_not_rounded_beyond_it():
+    """(1 - alpha)^n / 2 <= beta with equality at n = 2, 3, ...: that many rows are enough for the argument."""
+    for n in range(1, 30):
+        for alpha in (0.5, 0.75, 0.9):
+            assert formulas.two_concepts(Question(alpha, (1 - alpha) ** n / 2, 1.0, 0.0)) <= n
+
+
+def test_a_model_keeps_its_rows_and_what_is_not_private():
+    given = {"m": 10, "tau": 0.1, "epsilon": 1.0}
+    every, central, local = (
+        [row.name for row in samples("statistical", model=model, **given)] for model in (None, "central", "local")
+    )
+
+    assert set(every) == set(central) | set(local)
+    assert set(central) & set(local) == {"not private"}
+    assert set(local) == {"not private", "local", "local, Laplace, the notes", "local, Laplace", "local, factorization"}
+    assert {row.model for row in samples("parities", d=9, alpha=0.1, epsilon=1.0, model="local")} == {"any", "local"}
+    conjunctions = samples("conjunctions", d=9, alpha=0.1, epsilon=1.0, model="local")
+    assert conjunctions["statistical queries, local"].model == "local"
+    assert conjunctions.curves()
+    with pytest.raises(UnsupportedError, match="thresholds in the local model"):
+        samples("thresholds", d=9, alpha=0.1, epsilon=1.0, model="local")
+
+
+def test_local_laplace_has_the_number_of_the_notes_and_a_logarithm_for_small_beta():
+    """4 (8 / epsilon^2 + 1) / tau^2 at beta = 1/4; by Chernoff beta enters by its logarithm."""
+    notes = samples("statistical", m=1, tau=0.1, beta=0.25, epsilon=1.0)
+
+    assert notes["local, Laplace, the notes"].n == 3600
+    rare = samples("statistical", m=1, tau=0.1, beta=1e-9, epsilon=1.0)
+    assert rare["local, Laplace"].n < 1e-5 * rare["local, Laplace, the notes"].n
+    for epsilon in (0.5, 1.0, 4.0):  # one bit has 1 / tanh^2(epsilon / 2) where this has 8 / epsilon^2 + 1
+        table = samples("statistical", m=1, tau=0.01, beta=0.01, epsilon=epsilon)
+        ratio = (8 / epsilon**2 + 1) * math.tanh(epsilon / 2) ** 2
+        assert table["local, Laplace"].n == pytest.approx(ratio * table["local"].n, rel=0.01)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_local_laplace_is_within_tau_at_its_size(epsilon):
+    """Values at both ends, noise of scale 2 / epsilon; fails with probability 1e-6."""
+    tau, beta = 0.2, 0.1
+    n = samples("statistical", m=1, tau=tau, beta=beta, epsilon=epsilon)["local, Laplace"].n
+    rng, runs = np.random.default_rng(6), min(RUNS, 4000)
+    off = np.array([(rng.choice([-1, 1], n) + rng.laplace(0, 2 / epsilon, n)).mean() for _ in range(runs)])
+
+    assert (abs(off) > tau).sum() <= binom.ppf(1 - 1e-6, runs, beta)
+    assert (abs(off) > tau / 4).mean() > beta  # a sixteenth of the rows would not do
+
+
+@pytest.mark.parametrize("m", [1, 3, 50])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+def test_the_factorization_needs_what_its_moments_say(m, epsilon):
+    """Duchi's directions: second moment gamma^2 / (m c_m^2 tanh^2), at most pi / 2 times gamma^2 / tanh^2."""
+    gamma, tau, beta, c = 0.7, 0.01, 0.05, math.tanh(epsilon / 2)
+    mean = math.gamma(m / 2) / math.gamma((m + 1) / 2) / math.sqrt(math.pi)  # E |V . u| on the sphere
+    square, reach, level = gamma**2 / (m * mean**2 * c**2), gamma / (mean * c) + gamma, math.log(2 * m / beta)
+    n = samples("statistical", m=m, tau=tau, beta=beta, epsilon=epsilon, gamma=gamma)["local, factorization"].n
+
+    def error(n):
+        return math.sqrt(2 * square * level / n) + 2 * reach * level / (3 * n)
+
+    assert error(n) <= tau < error(n - max(2, n // 10**6))
+    assert square <= math.pi / 2 * gamma**2 / c**2
+    shape = math.pi * gamma**2 * level / (c * tau) ** 2
+    assert n <= 1.15 * shape
+    assert m == 1 or n >= 0.75 * shape
+    same = samples("statistical", m=m, tau=tau, beta=beta, epsilon=epsilon, gamma=gamma * 1e9)
+    assert (
+        same["local, factorization"]
+        == samples("statistical", m=m, tau=tau, beta=beta, epsilon=epsilon)["local, factorization"]
+    )  # gamma_2 is never above the root of m
+
+
+def test_improper_learners_are_bound_by_communication():
+    """Of the order of the digits over epsilon, for every class of which so many bits can be asked for."""
+    for problem in ("thresholds", "intervals", "parities", "conjunctions"):
+        few, many = (
+            samples(problem, d=d, alpha=0.05, beta=0.05, epsilon=0.1)["private, lower bound, by communication"].n
+            for d in (100, 400)
+        )
+        assert 100 < few < many / 3
+        assert "proper or not" in samples(problem, d=9, alpha=0.05, epsilon=1.0)[
+            "private, lower bound, by communication"
+        ].note  # fmt: skip
+    q = Question(0.05, 0.05, 0.1, 0.0)
+    n = formulas.communication_rows(FiniteClass.named("thresholds", 100), q)
+    for g in (0.01, 0.1, 0.2):  # the list of a learner from n - 1 rows would be too short a message
+        bits = math.ceil(math.log2(list_length(epsilon=0.1, n=n, failure=g, beta=0.05)))
+        assert bits >= 100 * (1 - formulas.entropy(0.05 + g))
+    assert any(
+        math.ceil(math.log2(list_length(epsilon=0.1, n=n // 2, failure=g, beta=0.05)))
+        < 100 * (1 - formulas.entropy(0.05 + g))
+        for g in (0.01, 0.1, 0.2)
+    )
+    assert formulas.communication_rows(FiniteClass.named("thresholds", 100), Question(0.5, 0.05, 0.1, 0.0)) is None
+    assert formulas.communication_rows(FiniteClass.named("thresholds", 100), Question(0.1, 0.05, 0.1, 1e-6)) is None
+
+
 def test_a_table_prints_is_a_file_and_draws_itself():
     table = samples("thresholds", d=10, alpha=0.1, beta=0.05, epsilon=1.0)
-    read = list(csv.DictReader(io.StringIO(table.csv())))
+    read = list(csv.DictReader(io.StringIO(table.to_csv())))
 
     assert [row["name"] for row in read] == [row.name for row in table]
     assert int(read[6]["n"]) == 850
@@ -273,6 +389,10 @@ def test_n_falls_with_the_error_and_with_epsilon():
         {"problem": "finite"},
         {"problem": "statistical", "tau": 0.1},
         {"problem": "statistical", "m": 3},
+        {"gamma": 1.0},
+        {"problem": "statistical", "m": 3, "tau": 0.1, "gamma": 0},
+        {"problem": "statistical", "m": 3, "tau": 0.1, "gamma": math.inf},
+        {"model": "shuffled"},
     ],
 )
 def test_what_is_no_question_is_refused(wrong):

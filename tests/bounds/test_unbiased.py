@@ -1,13 +1,16 @@
 """discreet.bounds.unbiased: the constant of each currency, and mechanisms that meet it."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from discreet.bounds.unbiased import distinguishability, unbiased_error
 from discreet.errors import UnsupportedError
+from discreet.privacy.enclosure import exp_down
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
+from discreet.privacy.number import exact
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
@@ -43,6 +46,27 @@ def test_gaussian_noise_nearly_meets_the_concentrated_bound():
 
         assert bound < gaussian < bound * math.exp(rho)
         assert distinguishability(ZCDP(rho)) ** 2 == pytest.approx(math.exp(2 * rho) - 1, rel=1e-12)
+
+
+def test_the_constant_is_rounded_up_and_the_bound_down():
+    for epsilon in np.random.default_rng(2).uniform(0.001, 50, 100).tolist():
+        e = exact(epsilon)
+        least = exp_down(e) + exp_down(-e) - 2
+        c = Fraction(distinguishability(PureDP(epsilon)))
+
+        assert least < c**2 < least * (1 + Fraction(1, 10**11))
+        assert Fraction(unbiased_error(1, budget=PureDP(epsilon))) * c <= 1
+        assert Fraction(distinguishability(ZCDP(epsilon))) ** 2 > exp_down(2 * e) - 1
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [PureDP(2000), PureDP("1e400"), ZCDP(400), ZCDP("1e400")],
+    ids=["pure", "pure, more", "zCDP", "zCDP, more"],
+)
+def test_a_budget_beyond_the_floats_allows_everything(budget):
+    assert distinguishability(budget) == math.inf
+    assert unbiased_error(3, budget=budget) == 0
 
 
 def test_approximate_budgets_do_not_limit_chi_square():

@@ -1,6 +1,10 @@
 """Lower bounds, and tables of what is known."""
 
+from discreet.bounds.best import LowerBound as LowerBound
+from discreet.bounds.best import best as best
+from discreet.bounds.best import lower_bounds as lower_bounds
 from discreet.bounds.capacity import Capacity as Capacity
+from discreet.bounds.capacity import CapacityTable as CapacityTable
 from discreet.bounds.capacity import capacity as capacity
 from discreet.bounds.classifiers import NetworkCost as NetworkCost
 from discreet.bounds.classifiers import agreement as agreement
@@ -11,10 +15,29 @@ from discreet.bounds.communication import list_length as list_length
 from discreet.bounds.communication import message_bits as message_bits
 from discreet.bounds.communication import rows_enough as rows_enough
 from discreet.bounds.communication import rows_needed as rows_needed
+from discreet.bounds.determinant import Determinant as Determinant
+from discreet.bounds.determinant import determinant_bound as determinant_bound
+from discreet.bounds.discrepancy import Discrepancy as Discrepancy
+from discreet.bounds.discrepancy import discrepancy as discrepancy
+from discreet.bounds.discrepancy_error import DiscrepancyError as DiscrepancyError
+from discreet.bounds.discrepancy_error import discrepancy_error as discrepancy_error
+from discreet.bounds.discrepancy_error import success_needed as success_needed
+from discreet.bounds.fingerprinting import FingerprintBound as FingerprintBound
+from discreet.bounds.fingerprinting import fingerprinting as fingerprinting
+from discreet.bounds.fingerprinting import rows_for_means as rows_for_means
+from discreet.bounds.gamma2 import Gamma2Bounds as Gamma2Bounds
+from discreet.bounds.gamma2 import gamma2 as gamma2
 from discreet.bounds.interval_table import interval_table as interval_table
 from discreet.bounds.marginals_table import marginals_table as marginals_table
-from discreet.bounds.packing import packing as packing
-from discreet.bounds.packing import packing_error as packing_error
+from discreet.bounds.noise_table import NoiseTable as NoiseTable
+from discreet.bounds.noise_table import noise_table as noise_table
+from discreet.bounds.open_questions import OpenQuestion as OpenQuestion
+from discreet.bounds.open_questions import QuestionTable as QuestionTable
+from discreet.bounds.open_questions import open_questions as open_questions
+from discreet.bounds.packing import Packing as Packing
+from discreet.bounds.packing import PackingBound as PackingBound
+from discreet.bounds.packing_search import packing as packing
+from discreet.bounds.packing_search import packing_error as packing_error
 from discreet.bounds.samples import SampleSize as SampleSize
 from discreet.bounds.samples import SampleTable as SampleTable
 from discreet.bounds.samples import samples as samples

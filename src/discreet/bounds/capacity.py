@@ -13,18 +13,30 @@ Nothing reaches 2^n queries at a constant alpha.  Proof: docs/theory/capacity.md
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from discreet.bounds.table import Cell, Tabular, altair, markdown
 from discreet.composition.budget import analytic_sigma
 from discreet.errors import UnsupportedError, require
 from discreet.privacy.guarantee import ApproxDP, Guarantee, PureDP
 from discreet.privacy.number import exact
 
+if TYPE_CHECKING:
+    import altair as alt
+
+DECADES = 3  # of n, on either side, in a picture
+
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """One mechanism: its name and the logarithm of the number of queries it can answer (-inf: none)."""
+    """One mechanism: its name and the logarithm of the number of queries it can answer (-inf: none).
+
+    >>> from discreet.privacy import ApproxDP
+    >>> capacity(n=1_000_000, universe=2**10, alpha=0.1, budget=ApproxDP(1, 1e-6)).rows[0].mechanism
+    'small databases'
+    """
 
     mechanism: str
     log_queries: float
@@ -35,14 +47,80 @@ class Capacity:
         return math.exp(self.log_queries) if self.log_queries < 700 else math.inf
 
 
-def capacity(*, n: int, universe: int, alpha: float, budget: Guarantee, beta: float = 0.05) -> list[Capacity]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CapacityTable(Tabular):
+    """Capacities, the largest first; `str` is a table in Markdown, `table[name]` one mechanism.
+
+    >>> from discreet.privacy import ApproxDP
+    >>> table = capacity(n=1_000_000, universe=2**10, alpha=0.1, budget=ApproxDP(1, 1e-6))
+    >>> [(row.mechanism, f"{row.queries:.3g}") for row in table]
+    [('small databases', '9.58e+08'), ('independent noise', '1.6e+07'), ('multiplicative weights', '5.06e+04')]
+    """
+
+    title: str
+    rows: tuple[Capacity, ...]
+    n: int
+    universe: int
+    alpha: float
+    budget: Guarantee
+    beta: float
+
+    def __getitem__(self, name: str) -> Capacity:
+        found = {row.mechanism: row for row in self.rows}
+        require(name in found, f"a mechanism among {', '.join(found)}", name=name)
+        return found[name]
+
+    def __iter__(self) -> Iterator[Capacity]:
+        return iter(self.rows)
+
+    def records(self) -> list[dict[str, Cell]]:
+        """Mechanism, number of queries (none: 0) and its decimal logarithm."""
+        return [
+            {
+                "mechanism": row.mechanism,
+                "queries": row.queries if math.isfinite(row.queries) else None,
+                "decimal digits": row.log_queries / math.log(10) if math.isfinite(row.log_queries) else None,
+            }
+            for row in self.rows
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title}\n\n{markdown(self.records())}"
+
+    def plot(self) -> alt.Chart:
+        """The number of queries against n, both on logarithmic axes."""
+        pictures = altair()
+        values = []
+        for step in range(-2 * DECADES, 2 * DECADES + 1):
+            n = max(1, round(self.n * 10 ** (step / 2)))
+            table = capacity(n=n, universe=self.universe, alpha=self.alpha, budget=self.budget, beta=self.beta)
+            values += [
+                {"n": n, "mechanism": row.mechanism, "digits": row.log_queries / math.log(10)}
+                for row in table
+                if math.isfinite(row.log_queries)
+            ]
+        return (
+            pictures.Chart(pictures.Data(values=values))
+            .mark_line()
+            .encode(
+                x=pictures.X("n:Q", scale=pictures.Scale(type="log"), title="rows"),
+                y=pictures.Y(
+                    "digits:Q", title="decimal digits of the number of queries", scale=pictures.Scale(type="symlog")
+                ),
+                color=pictures.Color("mechanism:N", title=None),
+            )
+            .properties(width=420, height=320, title=self.title)
+        )
+
+
+def capacity(*, n: int, universe: int, alpha: float, budget: Guarantee, beta: float = 0.05) -> CapacityTable:
     """Every mechanism that applies, the largest capacity first.
 
     >>> rows = capacity(n=10**6, universe=2**10, alpha=0.1, budget=ApproxDP(1.0, 1e-6))
     >>> [(row.mechanism, float(f"{row.queries:.2e}")) for row in rows]
     [('small databases', 958000000.0), ('independent noise', 16000000.0), ('multiplicative weights', 50600.0)]
     """
-    require(isinstance(n, int) and n >= 1, "an integer n >= 1", n=n)
+    require(isinstance(n, int) and not isinstance(n, bool) and n >= 1, "an integer n >= 1", n=n)
     require(isinstance(universe, int) and universe >= 2, "a universe of at least 2 rows", universe=universe)
     require(0 < alpha < 1, "0 < alpha < 1", alpha=alpha)
     require(0 < beta < 1, "0 < beta < 1", beta=beta)
@@ -57,7 +135,15 @@ def capacity(*, n: int, universe: int, alpha: float, budget: Guarantee, beta: fl
     ]
     noisy = _gaussian(n, alpha, ApproxDP(epsilon, delta), beta) if delta else _laplace(n, alpha, epsilon, beta)
     rows.append(Capacity("independent noise", noisy))
-    return sorted(rows, key=lambda row: -row.log_queries)
+    return CapacityTable(
+        title=f"Counting queries within {alpha:g} n, n = {n:,}, a universe of {universe:,} rows, {budget!r}",
+        rows=tuple(sorted(rows, key=lambda row: -row.log_queries)),
+        n=n,
+        universe=universe,
+        alpha=alpha,
+        budget=budget,
+        beta=beta,
+    )
 
 
 def _small_databases(n: int, universe: int, alpha: float, epsilon: float) -> float:

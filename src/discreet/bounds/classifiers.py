@@ -54,7 +54,11 @@ def _law(law: Law[X, Y]) -> Law[X, Y]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NetworkCost:
-    """What one prediction costs."""
+    """What one prediction costs.
+
+    >>> network_cost(784, layers=2, width=128).sigmoids
+    257
+    """
 
     multiplications: int
     additions: int

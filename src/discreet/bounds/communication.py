@@ -50,15 +50,19 @@ def message_bits(*, epsilon: Number, n: int, failure: float, beta: float) -> flo
 
 
 def rows_needed(bits: float, *, epsilon: Number, failure: float, beta: float) -> int:
-    """The least n of any epsilon-DP learner of a class that needs this many bits of one-way communication.
+    """The least n of any epsilon-DP learner of a class that needs this many whole bits of one-way communication.
 
-    >>> rows_needed(17, epsilon=1, failure=0.05, beta=0.1)
-    10
+    From no bit nothing follows.
+
+    >>> rows_needed(17, epsilon=1, failure=0.05, beta=0.1), rows_needed(0, epsilon=1, failure=0.9, beta=0.05)
+    (10, 0)
     """
     require(bits >= 0, "bits >= 0", bits=bits)
     require(exact(epsilon) > 0, "epsilon > 0", epsilon=epsilon)
     _chances(failure=failure, beta=beta)
-    rest = bits - math.log2(math.log(1 / failure) / (1 - beta)) - 1
+    if bits < 1:
+        return 0
+    rest = math.floor(bits) - math.log2(math.log(1 / failure) / (1 - beta)) - 1
     return max(0, math.ceil(rest / (float(exact(epsilon)) * math.log2(math.e)) - 1e-12))
 
 

@@ -6,7 +6,8 @@
                    one median          rank error of the exponential mechanism, (2 / epsilon) ln(2^d / beta)
     approximate    plain binary tree   sd sqrt(d (d + 1)) sigma1
                    square root         sd sigma1 sum of f_k^2, f_k = C(2k, k) / 4^k
-                   gamma_2             the least sd of all factorizations with Gaussian noise: between two numbers
+                   gamma_2             the least sd of all factorizations with continuous Gaussian noise: between two
+                                       numbers
 
 in counts, for the worst threshold, where one row is added or removed (packing: replaced); sigma1 is the least sigma of
 Gaussian noise for (epsilon, delta) at sensitivity 1.  The bounds with log* of the notes are shapes, and lose to all of
@@ -17,9 +18,8 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from discreet.bounds.packing import packing
+from discreet.bounds.packing import Packing, packing_bound
 from discreet.bounds.table import BoundsTable, Entry
 from discreet.errors import require
 from discreet.mechanisms.gaussian_sigma import analytic_sigma
@@ -30,10 +30,6 @@ from discreet.release.gamma2_closed import thresholds_bound
 from discreet.structured.prefix_levels import best_levels
 from discreet.structured.quantile_grid import GridQuantile
 from discreet.structured.toeplitz import SquareRoot
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 GAMMA2 = {  # of the triangle of ones, from below and above: certified by the solver of discreet.release.gamma2
     1: (1.0, 1.0),
@@ -50,6 +46,8 @@ GAMMA2 = {  # of the triangle of ones, from below and above: certified by the so
 }
 EULER = 0.5772156649015329
 SUMMED = 1 << 22  # beyond, the sum of squares is its expansion, whose error is below 1 / N
+BELOW = 1 - 1e-9  # lower bounds are rounded down: by more than the errors of sigma1 and of an expansion
+LEAST = "no factorization with continuous Gaussian noise is better"
 
 
 def interval_table(d: int, epsilon: Number, delta: Number, *, n: int | None = None) -> BoundsTable:
@@ -65,17 +63,17 @@ def interval_table(d: int, epsilon: Number, delta: Number, *, n: int | None = No
     require(0 < exact(delta) < 1, "0 < delta < 1", delta=delta)
     return BoundsTable(
         f"All thresholds on 2^{d} values, epsilon {epsilon}, delta {delta}: error of the worst, in counts",
-        (*_pure(d, epsilon), *_approximate(d, epsilon, delta, n)),
+        (*_pure(d, epsilon, n), *_approximate(d, epsilon, delta, n)),
     )
 
 
-def _pure(d: int, epsilon: Number) -> list[Entry]:
+def _pure(d: int, epsilon: Number, n: int | None) -> list[Entry]:
     rate = float(exact(epsilon))
+    shape = None if n is None else (d + math.log(n) ** 2) / rate
     tree = best_levels(1 << d, pure=True, known=False, consistent=True)
-    places = _places(1 << d)
-    spread = float(tree.variances(1 << d, places=places).max())
+    spread = tree.largest(1 << d)
     packed = (math.ceil((d - 1) * math.log(2) / (2 * rate)) - 1) / 2
-    ours = packing(cells=1 << d, budget=PureDP(epsilon), n=10**9, neighbours=Replace) / 2
+    ours = packing_bound(Packing.points(1 << d, Replace), budget=PureDP(epsilon), n=10**9).value
     tall = "x".join(str(radix) for radix in tree.radices)
     return [
         _exact(
@@ -90,9 +88,12 @@ def _pure(d: int, epsilon: Number) -> list[Entry]:
             math.sqrt(2 * spread) * tree.measured / rate,
             f"PrefixTree, branching {tall}",
         ),
-        _shape("pure: state of the art", "(d + log^2 n) / epsilon", None, "Dwork, Naor, Reingold, Rothblum 2015"),
+        _shape("pure: state of the art", "(d + log^2 n) / epsilon", shape, "Dwork, Naor, Reingold, Rothblum 2015"),
         _exact(
-            "pure: packing of the notes", "error >= (d - 1) ln 2 / (4 epsilon)", max(0.0, packed), "every mechanism"
+            "pure: packing of the notes",
+            "error >= (ceil((d - 1) ln 2 / (2 epsilon)) - 1) / 2",
+            max(0.0, packed),
+            "every mechanism",
         ),
         _exact("pure: packing", "error with probability 0.05", ours, "every mechanism, in whole rows"),
         *_median(d, epsilon),
@@ -130,7 +131,7 @@ def _approximate(d: int, epsilon: Number, delta: Number, n: int | None) -> list[
         _exact("Gaussian: binary tree", "sd sqrt(d (d + 1)) sigma1", math.sqrt(d * (d + 1)) * sigma1, "not consistent"),
         _exact("Gaussian: square root", "sd sigma1 sum f_k^2", root_squares(1 << d) * sigma1, "PrefixTree from 2^12"),
         *gained,
-        _exact("Gaussian: gamma_2, at least", "sd sigma1 gamma_2(T)", low * sigma1, "no factorization is better"),
+        _exact("Gaussian: gamma_2, at least", "sd sigma1 gamma_2(T)", low * sigma1 * BELOW, LEAST),
         _exact("Gaussian: gamma_2, at most", "sd sigma1 gamma_2(T)", high * sigma1, "Factorization, or the above"),
         _shape("approximate: log* of the notes", "n (2^(log* d) log(1/delta) / (epsilon n))^(2/5)", shape,
                "Beimel, Nissim, Stemmer 2013; loses to all of the above"),
@@ -158,7 +159,7 @@ def gamma2_prefix(cells: int) -> tuple[float, float]:
         return GAMMA2[cells]
     if cells <= SUMMED:
         return thresholds_bound(cells), root_squares(cells)
-    return (math.log(cells) + EULER + math.log(16 / math.pi)) / math.pi, root_squares(cells)
+    return BELOW * (math.log(cells) + EULER + math.log(16 / math.pi)) / math.pi, root_squares(cells)
 
 
 @lru_cache(maxsize=64)
@@ -173,13 +174,6 @@ def root_squares(cells: int) -> float:
     import numpy as np
 
     return 1 + float(np.exp(2 * np.cumsum(np.log1p(-0.5 / np.arange(1, cells)))).sum())
-
-
-def _places(cells: int) -> npt.NDArray[np.int64]:
-    """All prefixes, or some of very many."""
-    import numpy as np
-
-    return np.arange(1, cells + 1) if cells <= 1 << 20 else np.linspace(1, cells, 1 << 16).astype(np.int64)
 
 
 def _log_star(x: float) -> int:

@@ -7,8 +7,8 @@ exact entries are standard deviations of the worst answer, as fractions of n, wh
     noise on each table  sigma1 / n sqrt(C(d, t)).
 
 A lower bound is shown only where its constraint can hold: the one by fingerprints is for n <= d^O(1) / epsilon, and
-with the constant 1 it would exceed the first upper bound from n = d^(t - 1/2) / t on; beyond that it is suppressed.
-Theory: docs/guide/which_method.md.
+with the constant 1 it would exceed the first upper bound, without its logarithms, from epsilon n = d^(t - 1/2) / t on;
+beyond that it is suppressed.  Numbers beyond the floats are left out.  Theory: docs/guide/which_method.md.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from discreet.bounds.table import BoundsTable, Entry
 from discreet.errors import require
 from discreet.mechanisms.gaussian_sigma import analytic_sigma
 from discreet.privacy.number import Number, exact
+
+LARGEST = 700.0  # of the logarithms whose number is a float
 
 
 def marginals_table(d: int, t: int, n: int, epsilon: Number, delta: Number) -> BoundsTable:
@@ -46,44 +48,49 @@ def marginals_table(d: int, t: int, n: int, epsilon: Number, delta: Number) -> B
 
 
 def _exact(d: int, t: int, n: int, epsilon: Number, delta: Number) -> list[Entry]:
-    sigma1 = analytic_sigma(epsilon=epsilon, delta=delta, sensitivity=1)
-    naive = sigma1 * math.sqrt(math.comb(d, t)) / n
+    noise = math.log(analytic_sigma(epsilon=epsilon, delta=delta, sensitivity=1)) - math.log(n)
+    best, naive = _number(noise + _log_gamma2(d, t)), _number(noise + _log_choose(d, t) / 2)
     return [
-        Entry(name="best factorization", claim="sd sigma1 gamma_2 / n", value=sigma1 * marginals_gamma2(d, t) / n,
-              kind="exact", note="MarginalRelease; no factorization is better"),
-        Entry(name="noise on each table", claim="sd sigma1 sqrt(C(d, t)) / n", value=naive, kind="exact",
-              note="IndependentNoise"),
+        Entry(name="best factorization", claim="sd sigma1 gamma_2 / n", value=best,
+              kind="no number" if best is None else "exact",
+              note="MarginalRelease; no factorization with continuous Gaussian noise is better"),
+        Entry(name="noise on each table", claim="sd sigma1 sqrt(C(d, t)) / n", value=naive,
+              kind="no number" if naive is None else "exact", note="IndependentNoise"),
     ]  # fmt: skip
 
 
 def _upper(d: int, t: int, n: int, epsilon: Number, delta: Number) -> list[Entry]:
-    rate, log = float(exact(epsilon)) * n, -math.log(float(exact(delta)))
+    rate, log = _log(epsilon) + math.log(n), -_log(delta)  # of epsilon n, and log(1/delta)
     even = t % 2 == 0
-    fourth = math.sqrt(d ** (t / 4) * math.sqrt(log) / rate)
+    fourth = _number((t / 4 * math.log(d) + math.log(log) / 2 - rate) / 2)
+    first = t / 2 * math.log(d) + math.log(log * math.log(math.log(d))) / 2 - rate if d > 2 else math.inf
     return [
-        _shape("1 independent noise", "d^(t/2) sqrt(log(1/delta) loglog d) / (epsilon n)",
-               d ** (t / 2) * math.sqrt(log * max(0.0, math.log(math.log(d)))) / rate if d > 2 else None, "time d^t"),
+        _shape("1 independent noise", "d^(t/2) sqrt(log(1/delta) loglog d) / (epsilon n)", _number(first), "time d^t"),
         _shape("2 multiplicative weights", "(t log d sqrt(d log(1/delta)) / (epsilon n))^(1/2)",
-               math.sqrt(t * math.log(d) * math.sqrt(d * log) / rate), "time 2^d; synthetic rows"),
+               _number((math.log(t * math.log(d)) + math.log(d * log) / 2 - rate) / 2), "time 2^d; synthetic rows"),
         _shape("3 polynomials", "alpha for n >= d^(c sqrt(t) log(1/alpha)) / epsilon", None,
                "time n; ChebyshevConjunctions has the constants"),
         _shape("4 projection", "(d^(t/4) sqrt(log(1/delta)) / (epsilon n))^(1/2), on average", fourth if even else None,
                "time d^t; ParityProjection" if even else "for even t only"),
+        _shape("subexponential time", "o(1) for n >= t d^0.51", None,
+               "time poly(n, 2^o(d)); Chandrasekaran, Thaler, Ullman, Wan 2014, named in the notes without proof"),
     ]  # fmt: skip
 
 
 def _lower(d: int, t: int, n: int, epsilon: Number) -> list[Entry]:
-    rate = float(exact(epsilon)) * n
-    crossing = d ** (t - 0.5) / t
-    prints = min(1.0, math.sqrt(t * math.sqrt(d) / rate))
-    valid = n < crossing
+    rate = _log(epsilon) + math.log(n)
+    crossing = (t - 0.5) * math.log(d) - math.log(t)
+    prints = math.exp(min(0.0, (math.log(t * math.sqrt(d)) - rate) / 2))
+    valid = rate < crossing
+    until = f"{math.exp(crossing):.4g}" if crossing < LARGEST else f"10^{crossing / math.log(10):.0f}"
     return [
         _shape("5 reconstruction", "at least min(d^(t/2) / n, 1 / sqrt(n))",
-               min(d ** (t / 2) / n, 1 / math.sqrt(n)), "t = O(1)"),
-        _shape("6 counting", "at least min(t log(d/t) / n, 1)", min(t * math.log(d / t) / n, 1.0), "any time"),
+               math.exp(min(t / 2 * math.log(d) - math.log(n), -math.log(n) / 2)), "t = O(1)"),
+        _shape("6 counting", "at least min(t log(d/t) / n, 1)",
+               min(t * math.log(d / t) * math.exp(-math.log(n)), 1.0), "any time"),
         Entry(name="7 fingerprints", claim="at least min((t sqrt(d) / (epsilon n))^(1/2), 1)", value=prints,
               kind="shape only" if valid else "suppressed",
-              note="any time" if valid else f"n <= d^O(1) / epsilon: not beyond d^(t - 1/2) / t = {crossing:.4g}"),
+              note="any time" if valid else f"n <= d^O(1) / epsilon: not beyond epsilon n = d^(t - 1/2) / t = {until}"),
         _shape("8 signatures", "at least a constant, for synthetic rows", 1.0 if t >= 2 else None,
                "time below 2^(d^(1 - o(1)))" if t >= 2 else "for t >= 2 only"),
     ]  # fmt: skip
@@ -99,4 +106,30 @@ def marginals_gamma2(d: int, t: int) -> float:
     >>> [round(marginals_gamma2(d, t), 4) for d, t in ((4, 2), (10, 2), (100, 2), (100, 3), (1000, 2))]
     [1.5695, 3.0451, 21.3746, 67.7876, 188.1186]
     """
-    return sum(math.sqrt(math.comb(t, j) * math.comb(d, j)) for j in range(t + 1)) / 2**t
+    log = _log_gamma2(d, t)
+    return math.exp(log) if log < LARGEST else math.inf
+
+
+def _log_gamma2(d: int, t: int) -> float:
+    import numpy as np
+
+    j = np.arange(1, t + 1)
+    steps = np.log((t - j + 1) / j) + np.log((d - j + 1) / j)  # of C(t, j) C(d, j)
+    logs = np.append(0.0, np.cumsum(steps)) / 2
+    top = float(logs.max())
+    return top + math.log(math.fsum(np.exp(logs - top).tolist())) - t * math.log(2)
+
+
+def _log_choose(d: int, t: int) -> float:
+    return math.fsum(math.log((d - j) / (j + 1)) for j in range(min(t, d - t)))
+
+
+def _log(value: Number) -> float:
+    """The logarithm of a rational of any size."""
+    number = exact(value)
+    return math.log(number.numerator) - math.log(number.denominator)
+
+
+def _number(log: float) -> float | None:
+    """The number with this logarithm, where a float is as large."""
+    return math.exp(log) if log < LARGEST else None

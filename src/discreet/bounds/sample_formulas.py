@@ -13,6 +13,10 @@ first differs from each other one in K ~ Bin(n, q) rows.  An epsilon-DP learner 
 
     (T - 1) E[e^(-epsilon K); K in the upper 1 - beta of its law] <= beta.
 
+And if v points are shattered, or the class holds the thresholds on 2^v points, a protocol of one-way communication
+needs v (1 - H(alpha + g)) bits to err by alpha but with probability g, H the entropy of a coin in bits: which makes
+every epsilon-DP learner, proper or not, need as many rows as `communication.rows_needed` says.
+
 Proof: docs/theory/sample_complexity.md.
 """
 
@@ -23,6 +27,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from discreet.bounds.communication import rows_needed
 from discreet.mechanisms.gaussian_sigma import analytic_sigma
 
 if TYPE_CHECKING:
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
 
 LARGEST = 1 << 60  # rows; nothing is looked for beyond
 LN2 = math.log(2)
+ROUNDED = 1e-9  # rows: what is needed is rounded up from a little less
+FAILURES = 64  # probabilities with which a protocol may fail: each proves a bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +66,16 @@ class FiniteClass:
     vc: int
     packing: Packing | None = None
     learners: str = "learner"
+    indices: int = 0  # bits of which each can be asked for: a shattered set, or the digits of a threshold
+    pair: bool = True  # whether two of the concepts agree on a point and differ on another
 
     @classmethod
     def of_size(cls, size: int) -> FiniteClass:
-        """Any class of so many hypotheses: its VC dimension is at most the logarithm."""
-        return cls(math.log(size), size.bit_length() - 1)
+        """Any class of so many hypotheses: its VC dimension is at most the logarithm.
+
+        Of three concepts two are not each other's complement; of two they may be, and one row then tells them apart.
+        """
+        return cls(math.log(size), size.bit_length() - 1, pair=size >= 3)
 
     @classmethod
     def named(cls, problem: str, d: int) -> FiniteClass:
@@ -71,15 +83,14 @@ class FiniteClass:
         points = d * LN2
         match problem:
             case "thresholds":  # 2^d + 1 of them, 2^d - 1 with a point on either side
-                return cls(_log(2**d + 1), 1, Packing(_log(2**d - 1), 2.0, 1 / 2), "proper learner")
-            case "intervals":
-                return cls(
-                    _log(2**d * (2**d + 1) // 2 + 1), 2, Packing(_log(max(1, 2**d - 2)), 2.0, 1 / 3), "proper learner"
-                )
+                return cls(_log(2**d + 1), 1, Packing(_log(2**d - 1), 2.0, 1 / 2), "proper learner", d)
+            case "intervals":  # thresholds are among them
+                packing = Packing(_log(max(1, 2**d - 2)), 2.0, 1 / 3)
+                return cls(_log(2**d * (2**d + 1) // 2 + 1), 2, packing, "proper learner", d)
             case "parities":
-                return cls(points, d, Packing(points, 2.0, 1 / 4))
+                return cls(points, d, Packing(points, 2.0, 1 / 4), indices=d)
             case _:
-                return cls(points, d, _code(d))
+                return cls(points, d, _code(d), indices=d)
 
 
 def _log(count: int) -> float:
@@ -128,7 +139,7 @@ def vc_shape(vc: int, q: Question) -> int:
 
 def two_concepts(q: Question) -> int:
     """Two concepts that differ on a mass of alpha look the same with probability (1 - alpha)^n."""
-    return max(0, math.ceil(math.log(1 / (2 * q.beta)) / -math.log1p(-q.error)))
+    return max(0, math.ceil(math.log(1 / (2 * q.beta)) / -math.log1p(-q.error) - ROUNDED))
 
 
 def generic_realizable(log: float, q: Question) -> int:
@@ -157,7 +168,7 @@ def notes_packing(d: int, q: Question) -> int | None:
     """The packing of thresholds by Markov's inequality; nothing for alpha > 1/4 or beta >= 1/2."""
     if q.error > 0.25 or q.beta >= 0.5 or q.delta:
         return None
-    return max(0, math.ceil((_log(2**d - 1) + math.log(0.5 - q.beta)) / (8 * q.epsilon * q.error)))
+    return max(0, math.ceil((_log(2**d - 1) + math.log(0.5 - q.beta)) / (8 * q.epsilon * q.error) - ROUNDED))
 
 
 def packing_rows(known: FiniteClass, q: Question) -> int | None:
@@ -168,6 +179,27 @@ def packing_rows(known: FiniteClass, q: Question) -> int | None:
         return None
     rate, others = packing.rate * q.error, packing.log_count + math.log1p(-math.exp(-packing.log_count))
     return least(lambda n: others + upper_moment(n, rate, q) <= math.log(q.beta) + 1e-9)
+
+
+def communication_rows(known: FiniteClass, q: Question) -> int | None:
+    """The rows of any pure learner by one-way communication, for the best probability of failure of the protocol."""
+    if q.delta or q.error >= 0.5 or not known.indices:
+        return None
+    found = 0
+    for place in range(1, FAILURES):
+        failure = (0.5 - q.error) * place / FAILURES
+        bits = math.ceil(known.indices * (1 - entropy(q.error + failure)) - ROUNDED)
+        found = max(found, rows_needed(bits, epsilon=q.epsilon, failure=failure, beta=q.beta))
+    return found
+
+
+def entropy(p: float) -> float:
+    """Of a coin, in bits.
+
+    >>> entropy(0.5), round(entropy(0.11), 4)
+    (1.0, 0.4999)
+    """
+    return -(p * math.log2(p) + (1 - p) * math.log2(1 - p)) if 0 < p < 1 else 0.0
 
 
 def upper_moment(n: int, rate: float, q: Question) -> float:
@@ -252,6 +284,35 @@ def local(m: int, q: Question) -> int:
         )
 
     return max(math.ceil(m / rate * math.log(2 * m / q.beta)), least(holds))
+
+
+def local_chebyshev(m: int, q: Question) -> int:
+    """Laplace noise of scale 2 / epsilon by each user, m groups; by the variance alone, as in the notes."""
+    return m * math.ceil(m * (8 / q.epsilon**2 + 1) / (q.beta * q.error**2))
+
+
+def local_laplace(m: int, q: Question) -> int:
+    """The same by Chernoff: ln E e^(t (report - mean)) <= t^2 / 2 - ln(1 - (2 t / epsilon)^2)."""
+    square = (2 / q.epsilon) ** 2
+    low, high = 0.0, q.epsilon / 2
+    for _ in range(200):  # the slope of t tau - t^2 / 2 + ln(1 - square t^2) falls
+        t = (low + high) / 2
+        low, high = (t, high) if q.error - t - 2 * square * t / (1 - square * t * t) > 0 else (low, t)
+    rate = low * q.error - low * low / 2 + math.log1p(-square * low * low)
+    return m * math.ceil(math.log(2 * m / q.beta) / rate)
+
+
+def local_factorization(m: int, gamma: float, q: Question) -> int:
+    """Everybody answers all m queries through factors of norm gamma, by Duchi's directions in at most m dimensions.
+
+    The second moment of an answer is at most gamma^2 / (m c_m^2 tanh^2(epsilon / 2)) <= pi gamma^2 / (2 tanh^2), its
+    size gamma / (c_m tanh(epsilon / 2)), c_m = Gamma(m / 2) / (sqrt(pi) Gamma((m + 1) / 2)); then Bernstein.
+    """
+    mean = math.exp(math.lgamma(m / 2) - math.lgamma((m + 1) / 2)) / math.sqrt(math.pi) * (1 - 1e-9)
+    length = gamma / (mean * math.tanh(q.epsilon / 2))
+    level = math.log(2 * m / q.beta)
+    square, reach = length**2 / m, length + gamma
+    return least(lambda n: math.sqrt(2 * square * level / n) + 2 * reach * level / (3 * n) <= q.error)
 
 
 def least(holds: Callable[[int], bool]) -> int:

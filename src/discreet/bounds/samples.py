@@ -4,20 +4,21 @@
 
 Every number says whether it is proven or only a shape.  Relation Replace, n public.  Problems: "thresholds" and
 "intervals" on 2^d ordered points, "parities" and monotone "conjunctions" of d bits, "finite" classes of a given
-size, and "statistical": m queries in [-1, 1] to tolerance tau.  The formulas are in `sample_formulas`; theory and
-proofs: docs/theory/sample_complexity.md.
+size, and "statistical": m queries in [-1, 1] to tolerance tau.  `model="local"` keeps the rows for users who trust
+nobody, `model="central"` the others; what is not private is in both.  The formulas are in `sample_formulas`; theory
+and proofs: docs/theory/sample_complexity.md.
 """
 
 from __future__ import annotations
 
-import csv
-import io
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from discreet.bounds import sample_formulas as formulas
 from discreet.bounds.sample_formulas import FiniteClass, Question
+from discreet.bounds.table import Cell, Tabular, altair
 from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.privacy.number import Number, exact
 
@@ -26,12 +27,17 @@ if TYPE_CHECKING:
 
 Problem = Literal["thresholds", "intervals", "parities", "conjunctions", "finite", "statistical"]
 PROBLEMS = ("thresholds", "intervals", "parities", "conjunctions", "finite", "statistical")
+Model = Literal["central", "local"]
 POINTS = 25  # of a curve
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SampleSize:
-    """One row: how many rows of data, by which formula, and whether that is proven or a shape with constant 1."""
+    """One row: how many rows of data, by which formula, and whether that is proven or a shape with constant 1.
+
+    >>> samples("thresholds", d=10, alpha=0.1, beta=0.05, epsilon=1).rows[0].n
+    95
+    """
 
     name: str
     n: int
@@ -40,12 +46,22 @@ class SampleSize:
     side: Literal["enough", "needed"]
     note: str = ""
 
+    @property
+    def model(self) -> Literal["any", "central", "local"]:
+        """Whom the rows trust; "any" where there is no privacy."""
+        if "not private" in self.name:
+            return "any"
+        return "local" if "local" in self.name else "central"
+
 
 @dataclass(frozen=True, slots=True)
-class SampleTable:
+class SampleTable(Tabular):
     """Sample sizes under a title; N is the number of hypotheses, K counts rows in which two datasets of T differ.
 
-    `str` is a table in Markdown, `table[name]` one row, `csv()` a file, `plot()` curves.
+    `str` is a table in Markdown, `table[name]` one row, `to_csv()` a file, `plot()` curves.
+
+    >>> print(samples("thresholds", d=10, alpha=0.1, beta=0.05, epsilon=1).to_csv().splitlines()[0])
+    name,n,side,kind,claim,note
     """
 
     title: str
@@ -66,13 +82,10 @@ class SampleTable:
         lines = [f"| {r.name} | {r.n:,} | {r.side} | {r.claim} | {r.kind} | {r.note} |" for r in self.rows]
         return "\n".join(head + lines)
 
-    def csv(self) -> str:
-        """The rows, one a line, under a header."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["name", "n", "side", "kind", "claim", "note"])
-        writer.writerows([r.name, r.n, r.side, r.kind, r.claim, r.note] for r in self.rows)
-        return out.getvalue()
+    def records(self) -> list[dict[str, Cell]]:
+        """One row for each formula."""
+        names = ("name", "n", "side", "kind", "claim", "note")
+        return [{name: getattr(row, name) for name in names} for row in self.rows]
 
     def curves(self) -> list[dict[str, str | float]]:
         """n of every row against the error and against epsilon, from a twentieth up to it, and beyond for epsilon."""
@@ -90,24 +103,20 @@ class SampleTable:
 
     def plot(self) -> alt.FacetChart:
         """n against the error and against epsilon, on logarithmic axes; what is needed is dashed."""
-        try:
-            import altair as alt
-        except ImportError:
-            raise UnsupportedError("pictures need the extra 'plot': pip install 'discreet[plot]'") from None
-        log = alt.Scale(type="log", nice=False)
+        pictures = altair()
+        log = pictures.Scale(type="log", nice=False)
+        colours, legend = pictures.Scale(scheme="tableau20"), pictures.Legend(labelLimit=400)
         return (
-            alt.Chart(alt.Data(values=self.curves()))
+            pictures.Chart(pictures.Data(values=self.curves()))
             .mark_line()
             .encode(
-                x=alt.X("value:Q", scale=log, title=None),
-                y=alt.Y("n:Q", scale=log, title="rows of data"),
-                color=alt.Color(
-                    "name:N", title=None, scale=alt.Scale(scheme="tableau20"), legend=alt.Legend(labelLimit=400)
-                ),
-                strokeDash=alt.StrokeDash("side:N", title=None),
+                x=pictures.X("value:Q", scale=log, title=None),
+                y=pictures.Y("n:Q", scale=log, title="rows of data"),
+                color=pictures.Color("name:N", title=None, scale=colours, legend=legend),
+                strokeDash=pictures.StrokeDash("side:N", title=None),
             )
             .properties(width=320, height=320)
-            .facet(column=alt.Column("against:N", title=self.title))
+            .facet(column=pictures.Column("against:N", title=self.title))
             .resolve_scale(x="independent")
         )
 
@@ -123,8 +132,13 @@ def samples(
     size: int | None = None,
     m: int | None = None,
     tau: float | None = None,
+    gamma: float | None = None,
+    model: Model | None = None,
 ) -> SampleTable:
     """How many rows a problem needs, and how many are enough, to err at most alpha with probability 1 - beta.
+
+    `gamma` is gamma_2 of the matrix of the m statistical queries, or an upper bound of it; it is never above sqrt(m),
+    which is taken where none is given.
 
     >>> table = samples("thresholds", d=10, alpha=0.1, beta=0.05, epsilon=1.0)
     >>> table["private, realizable"].n, table["private, agnostic"].n
@@ -133,6 +147,9 @@ def samples(
     365
     >>> samples("statistical", m=100, tau=0.1, beta=0.05, epsilon=1.0)["local"].n
     776770
+    >>> alike = samples("statistical", m=100, tau=0.1, beta=0.05, epsilon=1.0, gamma=1.0, model="local")
+    >>> alike["local, factorization"].n  # 100 queries that are much alike
+    15084
     """
     require(problem in PROBLEMS, f"a problem among {', '.join(PROBLEMS)}", problem=problem)
     for name, value in (("d", d), ("size", size), ("m", m)):
@@ -144,9 +161,18 @@ def samples(
     require(0 < beta < 1, "0 < beta < 1", beta=beta)
     require(exact(epsilon) > 0, "epsilon > 0", epsilon=epsilon)
     require(0 <= exact(delta) < 1, "0 <= delta < 1", delta=delta)
+    require(gamma is None or (problem == "statistical" and 0 < gamma < math.inf), "gamma > 0 of queries", gamma=gamma)
+    require(model in (None, "central", "local"), 'model "central" or "local"', model=model)
     assert error is not None
     asked = Question(float(error), float(beta), float(exact(epsilon)), float(exact(delta)))
-    return _table(_rows_of(problem, d=d, size=size, m=m), _title(problem, d=d, size=size, m=m), asked, what)
+    every = _rows_of(problem, d=d, size=size, m=m, gamma=gamma)
+
+    def rows(asked: Question) -> list[SampleSize]:
+        return [row for row in every(asked) if model is None or row.model in ("any", model)]
+
+    if model is not None and all(row.model == "any" for row in rows(asked)):
+        raise UnsupportedError(f"nothing is known here of {problem} in the {model} model")
+    return _table(rows, _title(problem, d=d, size=size, m=m), asked, what)
 
 
 Rows = Callable[[Question], list[SampleSize]]
@@ -177,11 +203,11 @@ def _title(problem: Problem, *, d: int | None, size: int | None, m: int | None) 
             return f"{m} statistical queries"
 
 
-def _rows_of(problem: Problem, *, d: int | None, size: int | None, m: int | None) -> Rows:
+def _rows_of(problem: Problem, *, d: int | None, size: int | None, m: int | None, gamma: float | None) -> Rows:
     if problem == "statistical":
         require(m is not None, "m, the number of queries", m=m)
         assert m is not None
-        return lambda asked: _statistical(m, asked)
+        return lambda asked: _statistical(m, asked, gamma)
     if problem == "finite":
         require(size is not None, "size, the number of hypotheses", size=size)
         assert size is not None
@@ -219,9 +245,7 @@ def _learning(known: FiniteClass, q: Question) -> list[SampleSize]:
             kind="shape",
             side="enough",
         ),
-        _needed(
-            "not private, lower bound", formulas.two_concepts(q), "ln(1/(2 beta)) / -ln(1 - alpha)", "two concepts"
-        ),
+        *_two_concepts(known, q),
         _enough(
             "private, realizable",
             formulas.generic_realizable(log, q),
@@ -252,7 +276,20 @@ def _learning(known: FiniteClass, q: Question) -> list[SampleSize]:
         if found is not None:
             claim = "(T - 1) E[e^(-epsilon K); K above its beta quantile] <= beta"
             rows.append(_needed("private, lower bound", found, claim, f"every pure {known.learners}"))
+    bits = formulas.communication_rows(known, q)
+    if bits is not None:
+        claim = "(k - log2(ln(1/g) / (1 - beta)) - 1) / (epsilon log2(e)), k = ceil(d (1 - H(alpha + g)))"
+        note = "every pure learner, proper or not; the best g < 1/2 - alpha"
+        rows.append(_needed("private, lower bound, by communication", bits, claim, note))
     return rows
+
+
+def _two_concepts(known: FiniteClass, q: Question) -> list[SampleSize]:
+    """Nothing where all concepts may be told apart by every row."""
+    if not known.pair:
+        return []
+    claim = "ln(1/(2 beta)) / -ln(1 - alpha)"
+    return [_needed("not private, lower bound", formulas.two_concepts(q), claim, "two concepts")]
 
 
 def _special(problem: Problem, d: int, q: Question) -> list[SampleSize]:
@@ -284,7 +321,8 @@ def _special(problem: Problem, d: int, q: Question) -> list[SampleSize]:
     return []
 
 
-def _statistical(m: int, q: Question) -> list[SampleSize]:
+def _statistical(m: int, q: Question, gamma: float | None = None) -> list[SampleSize]:
+    norm = math.sqrt(m) if gamma is None else min(gamma, math.sqrt(m))
     rows = [
         _enough("not private", formulas.sampling(m, q), "2 ln(2m/beta) / tau^2", "queries fixed in advance"),
         _enough(
@@ -304,6 +342,24 @@ def _statistical(m: int, q: Question) -> list[SampleSize]:
             formulas.local(m, q),
             "2m/(tanh(epsilon/2) tau)^2 ln(2m/beta)",
             "one bit a user; queries may be adaptive",
+        ),
+        _enough(
+            "local, Laplace, the notes",
+            formulas.local_chebyshev(m, q),
+            "m^2 (8/epsilon^2 + 1) / (beta tau^2)",
+            "continuous noise of scale 2/epsilon, by its variance; queries may be adaptive",
+        ),
+        _enough(
+            "local, Laplace",
+            formulas.local_laplace(m, q),
+            "m ln(2m/beta) / max over t of t tau - t^2/2 + ln(1 - (2t/epsilon)^2)",
+            "continuous noise of scale 2/epsilon; queries may be adaptive",
+        ),
+        _enough(
+            "local, factorization",
+            formulas.local_factorization(m, norm, q),
+            "about pi gamma_2^2 ln(2m/beta) / (tanh(epsilon/2) tau)^2, by Bernstein",
+            f"gamma_2 at most {norm:.4g}; everybody answers all queries, fixed in advance",
         ),
     ]
     if q.delta:
