@@ -31,7 +31,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Accuracy:
-    """Errors over `trials` releases; `quantile` is the (1 - beta)-quantile, inside `interval` except with `risk`."""
+    """Errors over `trials` releases; `quantile` is the (1 - beta)-quantile, inside `interval` except with `risk`.
+
+    >>> from discreet.hazmat.entropy import SeededRandom
+    >>> from discreet.mechanisms import Laplace
+    >>> found = measure_accuracy(Laplace(epsilon=1, sensitivity=1), 100, trials=2000, rng=SeededRandom(1))
+    >>> found.interval[0] <= found.quantile <= found.interval[1], found.trials
+    (True, 2000)
+    """
 
     largest: float
     mean: float

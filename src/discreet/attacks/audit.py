@@ -7,6 +7,9 @@ binomial, and the bound of `log_ratio_bound` on ln((p - delta) / q) is below the
 epsilon with probability at least 1 - beta, whatever the mechanism and whatever T.
 Proof: docs/theory/audit.md.
 
+Outputs of any kind are read as rows of numbers by one function, both sides alike, which is fixed by the first tenth of
+the sample (`reading`).  A run that fails is an output too: if it fails more often on one side, that is a finding.
+
 An audit can refute a claim; it cannot prove one.  It sees epsilon to a few per cent
 with a million samples and cannot see a delta much below ten over the sample size:
 compute deltas by enumeration (`audit_exact`).
@@ -21,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.attacks.confidence import log_ratio_bound
 from discreet.attacks.events import LearntEvent, learn
+from discreet.attacks.reading import Raised, learn_reading
 from discreet.errors import DiscreetError, ParameterError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.mechanisms.base import Mechanism
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]  # of integers or floats
 
 TRAINING = 0.2  # the share of the sample on which the event is learnt: half to order cells, half to choose
+PATIENCE = 20  # failures in a row, on either input, after which there is nothing to audit
 
 
 Releases = Callable[..., object]
@@ -45,6 +50,14 @@ class Audit:
 
     `event` is the witness and `example` an output in it; `hits` is how often it happened under its
     likelier input and under the other, each out of `tested` releases that played no part in choosing it.
+    `unread` is the share of these that hold something of a kind not seen before, a word or a place: near 1 the audit
+    was blind, and says nothing.
+
+    >>> from discreet.hazmat.entropy import SeededRandom
+    >>> from discreet.mechanisms import Laplace
+    >>> found = audit(Laplace(epsilon=1, sensitivity=1), (0, 1), 20_000, rng=SeededRandom(1))
+    >>> 0.8 < found.epsilon <= 1, found.violates()
+    (True, False)
     """
 
     epsilon: float
@@ -56,6 +69,7 @@ class Audit:
     tested: int
     samples: int
     claimed: Guarantee | None = None
+    unread: float = 0.0
 
     def violates(self, guarantee: Guarantee | None = None) -> bool:
         """Whether the finding refutes the guarantee, by default the one the mechanism claims."""
@@ -95,11 +109,11 @@ def audit(
     require(0 <= exact(delta) < 1, "0 <= delta < 1", delta=delta)
     require(0 < beta < 1, "0 < beta < 1", beta=beta)
     cuts = (math.floor(samples * TRAINING / 2), math.floor(samples * TRAINING))
-    raw = [releases(mechanism, value, samples, batched=batched, rng=rng) for value in inputs]
-    numbers = _numbers(raw)
-    sides = numbered(raw, cuts[0]) if numbers is None else numbers
+    raw = both(mechanism, inputs, samples, batched=batched, rng=rng)
+    read = learn_reading([side[: cuts[0]] for side in raw])
+    sides, known = zip(*(read(side) for side in raw), strict=True)
     order, choose, test = ([y[a:b] for y in sides] for a, b in zip((0, *cuts), (*cuts, samples), strict=True))
-    event = learn(order, choose, delta=float(exact(delta)), ordered=numbers is not None)
+    event = learn(order, choose, delta=float(exact(delta)), ordered=read.ordered)
     likelier, other = reversed(test) if event.swapped else test
     inside = event.holds(likelier)
     hits, tested = (int(inside.sum()), int(event.holds(other).sum())), len(likelier)
@@ -112,14 +126,40 @@ def audit(
         hits=hits,
         tested=tested,
         samples=samples,
-        claimed=_claim(mechanism),
+        claimed=claim_of(mechanism),
+        unread=1 - float(sum(one[cuts[1] :].mean() for one in known)) / 2,
     )
 
 
-def _claim(mechanism: object) -> Guarantee | None:
+def claim_of(mechanism: object) -> Guarantee | None:
+    """The guarantee that a mechanism claims; None where it claims none."""
     privacy = getattr(mechanism, "privacy", None)
     claim = privacy() if callable(privacy) else None
     return claim if isinstance(claim, Guarantee) else None
+
+
+def both(
+    mechanism: Releases, inputs: Sequence[object], count: int, *, batched: bool | None, rng: RandomSource | None
+) -> list[Array | list[object]]:
+    """`count` independent releases of either input; where one fails, one by one, with its failures among them."""
+    try:
+        return [releases(mechanism, value, count, batched=batched, rng=rng) for value in inputs]
+    except Exception as error:  # what failed, and on which side how often, is the finding
+        if batched:
+            raise
+        first = error
+    tried = [[_attempt(mechanism, value, rng) for _ in range(PATIENCE)] for value in inputs]
+    if all(isinstance(one, Raised) for side in tried for one in side):
+        raise first
+    return [[*side, *(_attempt(mechanism, value, rng) for _ in range(count - PATIENCE))] for side, value in
+            zip(tried, inputs, strict=True)]  # fmt: skip
+
+
+def _attempt(mechanism: Releases, value: object, rng: RandomSource | None) -> object:
+    try:
+        return mechanism(value, rng=rng)
+    except Exception as error:  # an output like any other
+        return Raised(type(error).__name__, str(error))
 
 
 def releases(
@@ -130,12 +170,19 @@ def releases(
 
     own = getattr(mechanism, "releases", None)
     if callable(own) and batched is None:
-        return np.asarray(own(value, count, rng=rng))
+        return _as_drawn(own(value, count, rng=rng))
     if batched or (batched is None and _takes_arrays(mechanism, value, rng)):
-        out = np.asarray(mechanism(np.full(count, value), rng=rng))
-        require(len(out) == count, "one release for each copy", received=out.shape)
+        out = _as_drawn(mechanism(np.full(count, value), rng=rng))
+        require(len(out) == count, "one release for each copy", received=len(out))
         return out
     return [mechanism(value, rng=rng) for _ in range(count)]
+
+
+def _as_drawn(outputs: Any) -> Array | list[object]:  # noqa: ANN401 - whatever was released
+    """An array as it is; anything else one by one, since an array of them would make one type of many."""
+    import numpy as np
+
+    return outputs if isinstance(outputs, np.ndarray) else list(outputs)
 
 
 def _takes_arrays(mechanism: Releases, value: object, rng: RandomSource | None) -> bool:
@@ -149,52 +196,3 @@ def _takes_arrays(mechanism: Releases, value: object, rng: RandomSource | None) 
     except DiscreetError:
         return False
     return isinstance(out, np.ndarray) and out.shape == (2,)
-
-
-def _numbers(sides: Sequence[Array | list[object]]) -> list[Array] | None:
-    """Both sides as arrays of numbers of one shape, (samples,) or (samples, width); None if they are not."""
-    import numpy as np
-
-    try:
-        arrays = [_narrow(np.asarray(side)) for side in sides]
-    except ValueError:  # ragged
-        return None
-    if any(a.dtype.kind not in "biuf" for a in arrays) or arrays[0].shape[1:] != arrays[1].shape[1:]:
-        return None
-    signed = [a.astype(np.int64) if a.dtype.kind in "bu" else a for a in arrays]
-    return [a.reshape(len(a), -1) if a.ndim > 1 else a for a in signed]
-
-
-def _narrow(outputs: Array) -> Array:
-    """Python integers as 64-bit ones where they fit; anything else as it is."""
-    import numpy as np
-
-    if outputs.dtype != object or not all(type(y) is int for y in outputs.flat):
-        return outputs
-    try:
-        return outputs.astype(np.int64)
-    except OverflowError:
-        return outputs
-
-
-def numbered(sides: Sequence[Array | list[object]], seen: int) -> list[Array]:
-    """A number for each distinct output among the first `seen` of either side, and -1 for every other.
-
-    The numbering must not look at the outputs that test the event: numbering all outputs
-    in order of appearance would itself tell the two sides apart.
-    """
-    import numpy as np
-
-    number: dict[object, int] = {}
-    for side in sides:
-        for output in side[:seen]:
-            number.setdefault(_key(output), len(number))
-    return [np.array([number.get(_key(y), -1) for y in side], dtype=np.int64) for side in sides]
-
-
-def _key(output: object) -> object:
-    try:
-        hash(output)
-    except TypeError:
-        return repr(output)
-    return output

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.attacks.trained import classifiers
 from discreet.attacks.views import View, views
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ def learn(order: Sequence[Array], choose: Sequence[Array], *, delta: float, orde
     if order[0].ndim == 2:
         for cells in (8, max(8, math.isqrt(len(order[0])) // 4)):  # few when leaks are faint, many when they are sharp
             ways.append(View("likelihood ratio", NaiveBayes.learn(order[0], order[1], cells=cells), learnt=True))
+        for name, score in classifiers(order[0], order[1]):  # what entries say together
+            ways.append(View(name, score, learnt=True))
     candidates = (found for view in ways for found in _candidates(view, order, choose, delta))
     return max(candidates, key=lambda found: found[0])[1]
 

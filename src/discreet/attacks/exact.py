@@ -40,7 +40,13 @@ class HasLaw(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExactAudit:
-    """What the laws say: `found` against `claimed`, both of them deltas, or both rhos, with the worst event."""
+    """What the laws say: `found` against `claimed`, both of them deltas, or both rhos, with the worst event.
+
+    >>> from discreet.attacks.broken import ThresholdOffByOne
+    >>> found = audit_exact(ThresholdOffByOne(epsilon=1, delta=1e-5), (0, 1))
+    >>> found.found > found.claimed, found.violates()
+    (True, True)
+    """
 
     found: float
     claimed: float

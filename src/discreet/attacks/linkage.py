@@ -29,7 +29,11 @@ VALUES, DAYS = 1.5, 30.0  # scales of what counts as near
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratings:
-    """A sparse table: who rated which item how, and when.  Four arrays of equal length; persons and items from 0 on."""
+    """A sparse table: who rated which item how, and when.  Four arrays of equal length; persons and items from 0 on.
+
+    >>> Ratings([0, 0, 1], [5, 7, 5], [3, 4, 1], [10, 20, 30]).value.tolist()
+    [3.0, 4.0, 1.0]
+    """
 
     person: npt.NDArray[np.int64]
     item: npt.NDArray[np.int64]
@@ -48,7 +52,11 @@ class Ratings:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The record that fits best, by how much it stands out, and whether the attacker would claim it."""
+    """The record that fits best, by how much it stands out, and whether the attacker would claim it.
+
+    >>> Match(person=42, stands_out=3.1, claimed=True).claimed
+    True
+    """
 
     person: int
     stands_out: float

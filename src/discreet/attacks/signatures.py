@@ -26,7 +26,12 @@ MESSAGE, SIGNATURE = 16, 64  # bytes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignedRows:
-    """Rows of 80 bytes, and the public key under which they are valid."""
+    """Rows of 80 bytes, and the public key under which they are valid.
+
+    >>> table = signed_rows(2)
+    >>> table.rows.shape, table.valid(table.rows).tolist()
+    ((2, 80), [True, True])
+    """
 
     rows: Bytes = field(repr=False)
     public_key: bytes

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.attacks.codes.pirates import Pirate, mixed
+from discreet.attacks.codes.pirates import PIRATES, Pirate, mixed
 from discreet.attacks.codes.tardos import Tardos, tardos
 from discreet.attacks.fingerprinting import rounded, wrong_marks
 from discreet.errors import UnsupportedError, require
@@ -27,7 +27,12 @@ CELLS = 200_000_000  # bits of a code
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TracingComparison:
-    """Who was named by the pirates' word, and by a private release of their columns."""
+    """Who was named by the pirates' word, and by a private release of their columns.
+
+    >>> found = compare_tracing(12, 2, seed=1)
+    >>> found.users, found.innocent
+    (12, ())
+    """
 
     users: int
     pirates: int
@@ -102,6 +107,7 @@ def compare_tracing(
     import numpy as np
 
     require(pirates >= 1 and users >= pirates, "users >= pirates >= 1", users=users, pirates=pirates)
+    require(strategy in PIRATES, f"a strategy among {', '.join(PIRATES)}", strategy=strategy)
     code: Tardos = tardos(users, pirates, seed=seed)
     require(code.words.size <= CELLS, f"users times positions at most {CELLS:,}", product=code.words.size)
     spent = ApproxDP(1, "1e-6") if budget is None else budget

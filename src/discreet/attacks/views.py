@@ -1,7 +1,7 @@
 """Ways to look at an output: itself, and what leaks through its parts.
 
 A vector is also seen through its coordinates, sums and differences, a float through its
-low bits (Mironov 2012; Haney et al. 2022).  Any function of the output is
+low bits and the sign of its zeros (Mironov 2012; Haney et al. 2022).  Any function of the output is
 post-processing, so a view can hide a leak but never invent one.
 """
 
@@ -35,7 +35,7 @@ class View:
 def views(outputs: Array, *, ordered: bool) -> list[View]:
     """Ways to look at outputs of this type and shape."""
     if outputs.ndim == 2:
-        return _of_vectors(outputs.shape[1])
+        return _of_vectors(outputs.shape[1]) + ([_ZEROS] if outputs.dtype.kind == "f" else [])
     plain = View("output", lambda y: y, ordered)
     return [plain, *_OF_FLOATS] if outputs.dtype.kind == "f" else [plain]
 
@@ -64,7 +64,16 @@ def grain(y: Array) -> Array:
     return np.where(whole == 0, 2000, power - 53 + trailing)
 
 
-_OF_FLOATS = [View("grain", grain), View("exponent", _exponent), View("low bits", _low_bits, ordered=False)]
+def _negative_zeros(y: Array) -> Array:
+    """How many entries are -0.0, which is equal to 0.0 and is another float."""
+    import numpy as np
+
+    found = (y == 0) & np.signbit(y)
+    return found.reshape(len(y), -1).sum(axis=1)
+
+
+_ZEROS = View("negative zeros", _negative_zeros)
+_OF_FLOATS = [View("grain", grain), View("exponent", _exponent), View("low bits", _low_bits, ordered=False), _ZEROS]
 
 
 def _of_vectors(width: int) -> list[View]:

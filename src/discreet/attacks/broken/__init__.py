@@ -18,9 +18,13 @@ from discreet.attacks.broken.bits import LinearResponse as LinearResponse
 from discreet.attacks.broken.floating import FloatAfterExact as FloatAfterExact
 from discreet.attacks.broken.floating import FloatLaplace as FloatLaplace
 from discreet.attacks.broken.graphs import DegreeBoundFromData as DegreeBoundFromData
+from discreet.attacks.broken.local import BoundForFree as BoundForFree
 from discreet.attacks.broken.local import DoubledSmoothness as DoubledSmoothness
+from discreet.attacks.broken.local import FullSmoothness as FullSmoothness
 from discreet.attacks.broken.local import LocalSensitivityNoise as LocalSensitivityNoise
 from discreet.attacks.broken.local import ThresholdWithoutLogarithm as ThresholdWithoutLogarithm
+from discreet.attacks.broken.relations import SameSampleTwice as SameSampleTwice
+from discreet.attacks.broken.relations import TrueCountInMean as TrueCountInMean
 from discreet.attacks.broken.selection import AddRemoveNoisyMax as AddRemoveNoisyMax
 from discreet.attacks.broken.selection import MonotoneExponential as MonotoneExponential
 from discreet.attacks.broken.selection import NoisyMaxWithValue as NoisyMaxWithValue
@@ -62,10 +66,21 @@ SAMPLED: tuple[Twin, ...] = (
     DegreeBoundFromData(epsilon=1),
     LocalSensitivityNoise(epsilon=1),
     DoubledSmoothness(epsilon=1, smoothness=0.7),
+    SameSampleTwice(epsilon=2, rate="1/10"),
+    TrueCountInMean(epsilon=1, bound=10),
 )
 
 ENUMERATED: tuple[Twin, ...] = (
+    LinearResponse(epsilon=0.1),
+    LinearResponse(epsilon=0.5),
     MonotoneExponential(epsilon=0.5),
+    SparseVectorWithAnswers(epsilon=1),
+    SparseVectorUnscaled(epsilon=1, count=4),
+    SparseVectorWithoutNoise(epsilon=1),
+    SparseVectorWithoutEnd(epsilon=1),
+    BoundForFree(epsilon=1, delta=1e-3),
+    FullSmoothness(epsilon="1/10"),
+    FullSmoothness(epsilon=1),
     UnderchargedFlip(epsilon=0.1),
     UnderchargedFlip(epsilon=1),
     ClassicalGaussian(epsilon=10, delta=1e-5),

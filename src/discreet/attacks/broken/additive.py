@@ -111,7 +111,7 @@ class EuclideanForManhattan(Twin[Vector]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResampledUntilNonNegative(Twin[int]):
-    """Laplace noise drawn again until the sum is not negative.
+    """Laplace noise drawn again until the sum is not negative, as the notes advise.
 
     That is no post-processing: the law is conditioned on an event whose probability depends
     on the value.  On the integers the loss is ln(e^epsilon + 1 - e^-epsilon).
@@ -144,7 +144,7 @@ class ResampledUntilNonNegative(Twin[int]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClampedTotal(Twin[Vector]):
-    """A sum of rows meant to lie in 0 .. bound, whose total is clamped instead of its rows."""
+    """A sum of rows meant to lie in 0 .. bound, whose total is clamped instead of its rows; libraries have had it."""
 
     flaw: ClassVar[str] = "the total is clamped and the rows are not, so one row may move it by anything"
     epsilon: Number
@@ -191,7 +191,7 @@ class SameNoiseTwice(Twin[Vector]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TwiceForOne(Twin[int]):
-    """The answer drawn afresh when it is looked at again, for one charge."""
+    """The answer drawn afresh when it is looked at again, for one charge: lazy frames have done so."""
 
     flaw: ClassVar[str] = "two releases for the price of one"
     epsilon: Number

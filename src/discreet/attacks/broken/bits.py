@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.attacks.broken.twin import Twin
@@ -30,6 +31,11 @@ class LinearResponse(Twin[int]):
     def releases(self, value: int, count: int, *, rng: RandomSource | None = None) -> Array:
         kept = bernoulli((1 + exact(self.epsilon)) / 2, shape=(count,), rng=rng)
         return (kept == bool(value)).astype(int)  # type: ignore[union-attr]
+
+    def law(self, value: int) -> dict[int, Fraction]:
+        """Output probabilities."""
+        kept = (1 + exact(self.epsilon)) / 2
+        return {value: kept, 1 - value: 1 - kept}
 
     def privacy(self) -> PureDP:
         return PureDP(self.epsilon, neighbours=Local)

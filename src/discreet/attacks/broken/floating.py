@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FloatLaplace(Twin[float]):
-    """A float plus numpy's Laplace noise."""
+    """A float plus numpy's Laplace noise, as all general systems of 2012 had it (Mironov 2012)."""
 
     flaw: ClassVar[str] = "floating-point noise: the low bits tell the value"
     scale: float

@@ -11,6 +11,7 @@ from discreet.privacy.guarantee import ApproxDP
 from discreet.privacy.number import Number, exact
 
 Law = dict[object, float]
+STEPS = 1000  # lattice points to the sensitivity, where the law is to be the continuous one
 
 
 def gaussian_law(value: int, sigma: float) -> Law:
@@ -25,7 +26,10 @@ def gaussian_law(value: int, sigma: float) -> Law:
 class ClassicalGaussian(Twin[int]):
     """sigma = sqrt(2 ln(1.25 / delta)) / epsilon at an epsilon for which the formula was never proven.
 
-    The proof needs epsilon < 1, and from about epsilon = 8 the formula is false.
+    The textbook of Dwork and Roth proves it for epsilon < 1; the notes leave that out, and from about
+    epsilon = 8 the formula is false (Balle, Wang 2018).  The law is that of a lattice of `STEPS` points to the
+    sensitivity, which is the continuous one but for a millionth: on a coarse lattice every formula of the continuous
+    law is false, and that is another mistake.
     """
 
     flaw: ClassVar[str] = "the classical formula outside its domain"
@@ -34,19 +38,19 @@ class ClassicalGaussian(Twin[int]):
 
     @property
     def sigma(self) -> float:
-        """The standard deviation of the noise."""
+        """The standard deviation of the noise, over the sensitivity."""
         return math.sqrt(2 * math.log(1.25 / float(exact(self.delta)))) / float(exact(self.epsilon))
 
     def law(self, value: int) -> Law:
-        """Output probabilities."""
-        return gaussian_law(value, self.sigma)
+        """Output probabilities, of a value in lattice points."""
+        return gaussian_law(value, STEPS * self.sigma)
 
     def privacy(self) -> ApproxDP:
         return ApproxDP(self.epsilon, self.delta)
 
     @property
     def worst(self) -> tuple[int, int]:
-        return 0, 1
+        return 0, STEPS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

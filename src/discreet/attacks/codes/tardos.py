@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tardos:
-    """A code: one word a user, and the secret biases."""
+    """A code: one word a user, and the secret biases.
+
+    >>> code = tardos(20, 3, seed=1)
+    >>> code.words.shape[0], int(code.scores(code.words[0]).argmax())
+    (20, 0)
+    """
 
     words: Bits = field(repr=False)
     biases: Floats = field(repr=False)

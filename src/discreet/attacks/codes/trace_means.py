@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tracing:
-    """Scores in standard deviations of an outsider's, and who is accused at this rate of false accusations."""
+    """Scores in standard deviations of an outsider's, and who is accused at this rate of false accusations.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> biases = rng.random(500)
+    >>> rows = (rng.random((10, 500)) < biases).astype(np.int64)
+    >>> trace_means(rows.mean(axis=0), biases, rows).scores.shape
+    (10,)
+    """
 
     scores: Floats = field(repr=False)
     threshold: float

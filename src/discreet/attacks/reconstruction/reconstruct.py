@@ -34,7 +34,14 @@ BLOCK = 1 << 22  # entries of a block of tables times questions
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reconstruction:
-    """What an attacker believes: a bit for every person, and how sure, where the attack says."""
+    """What an attacker believes: a bit for every person, and how sure, where the attack says.
+
+    >>> from discreet.attacks import random_subsets
+    >>> questions = random_subsets(20, 80, seed=1)
+    >>> secret = questions[0]
+    >>> reconstruct(questions, questions @ secret).wrong(secret)
+    0.0
+    """
 
     bits: Bits
     likely: Floats | None = field(default=None, repr=False)
