@@ -152,7 +152,7 @@ def test_a_refusal_says_which_cap_and_charges_nobody(ledger):
     _spend(ledger, analyst="ada")
     before = ledger.budget("patient"), ledger.anchor()
 
-    with pytest.raises(BudgetExhausted, match=r"epsilon=0.05, .* of analyst 'ada'") as refusal:
+    with pytest.raises(BudgetExhausted, match=r"epsilon 0.05 is left of analyst 'ada'") as refusal:
         _spend(ledger, analyst="ada")
     assert refusal.value.remaining.lanes.epsilon == Fraction(1, 20)
     assert (ledger.budget("patient"), ledger.anchor()) == before
@@ -206,6 +206,32 @@ def test_an_allotment_can_be_replaced_and_what_was_spent_stays_spent(ledger):
     with pytest.raises(LedgerError, match="capped in PureDP, not in ZCDP"):
         ledger.allot("ada", ZCDP(1))
     ledger.verify()
+
+
+def test_why_a_cap_was_set_is_kept_beside_how_much_it_is(ledger):
+    ledger.allot("ada", PureDP(0.1), reason="a pilot")
+    ledger.sub_cap("visits", PureDP(0.5), reason="the rest is for bills")
+    ledger.allot("ada", PureDP(0.2))
+    first, second, third = (entry.record for entry in list(ledger.entries())[-3:])
+
+    assert (first["name"], first["cap"]["epsilon"], first["reason"]) == ("ada", "1/10", "a pilot")
+    assert (second["name"], second["cap"]["epsilon"], second["reason"]) == ("visits", "1/2", "the rest is for bills")
+    assert set(second) - set(third) == {"reason"}  # without one an entry is what it always was
+    page = ledger.report().to_html()
+    assert "patient / ada" in page
+    assert "epsilon 1/10 (a pilot)" in page
+    ledger.verify()
+
+
+@pytest.mark.parametrize("reason", ["", "  \n", "a\0b", 7, "x" * 10_001])
+def test_a_reason_that_says_nothing_or_cannot_be_kept_is_refused(ledger, reason):
+    before = ledger.anchor()
+
+    for cap in (lambda: ledger.allot("ada", PureDP(0.1), reason=reason),
+                lambda: ledger.sub_cap("visits", PureDP(0.1), reason=reason)):  # fmt: skip
+        with pytest.raises(ParameterError, match="reason"):
+            cap()
+    assert ledger.anchor() == before
 
 
 def test_a_table_cannot_start_anew_under_another_unit(ledger):

@@ -105,6 +105,17 @@ def test_a_ledger_of_the_first_format_goes_on(old):
             _spend(ledger, analyst="ada")
 
 
+def test_a_cap_with_a_reason_follows_the_entries_that_have_none(old):
+    place, anchor = old
+    with Ledger.open(place) as ledger:
+        ledger.allot("ada", PureDP(0.9), unit="patient", reason="a second study")
+        kept = [entry.record for entry in ledger.entries() if entry.record["kind"] == "cap"]
+
+        assert [record.get("reason") for record in kept[-2:]] == [None, "a second study"]
+    with Ledger.open(place, create=False, anchor=anchor) as ledger:
+        assert ledger.budget("patient").analysts["ada"].cap == PureDP(0.9)
+
+
 def test_no_entry_is_rewritten_and_the_step_is_an_entry(old):
     place, anchor = old
     with Ledger.open(place) as ledger:

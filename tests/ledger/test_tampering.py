@@ -22,7 +22,7 @@ ITEM = LaplaceEvent(scale=10, sensitivity=1)
 def _fill(book: Ledger) -> None:
     book.register(unit="patient", cap=ApproxDP(2, 1e-6))
     book.sub_cap("visits", PureDP(1))
-    book.allot("ada", PureDP(1))
+    book.allot("ada", PureDP(1), reason="a pilot")
     for i in range(4):
         receipt = _spend(book, key=f"k{i}", analyst="ada", version="7")
         book.store(receipt, f"answer {i}".encode())

@@ -33,7 +33,11 @@ from discreet.privacy.number import Number, down, exact
 
 @dataclass(frozen=True, slots=True)
 class NoiseForecast:
-    """One way to answer k queries: the scale (or sigma) of each answer, and the largest error of all."""
+    """One way to answer k queries: the scale (or sigma) of each answer, and the largest error of all.
+
+    >>> [(one.name, round(one.alpha)) for one in noise_forecasts(100, sensitivity=1, target=ApproxDP(1, 1e-6))]
+    [('Gaussian, analytic', 147), ('Laplace, optimal', 317), ('Laplace, basic', 760), ('Laplace, closed form', 799)]
+    """
 
     name: str
     scale: float
@@ -104,6 +108,10 @@ def split(epsilon: Number, sensitivities: Sequence[Number]) -> list[float]:
 
 
 def joint_failure(betas: Sequence[float], *, independent: bool) -> float:
-    """Pr[any part fails]: at most the sum; exactly 1 - prod (1 - beta_i) if the noises are independent."""
+    """Pr[any part fails]: at most the sum; exactly 1 - prod (1 - beta_i) if the noises are independent.
+
+    >>> joint_failure([0.05, 0.05], independent=False), round(joint_failure([0.05, 0.05], independent=True), 4)
+    (0.1, 0.0975)
+    """
     require(all(0 <= beta <= 1 for beta in betas), "0 <= beta <= 1", betas=betas)
     return 1 - math.prod(1 - beta for beta in betas) if independent else min(1.0, math.fsum(betas))

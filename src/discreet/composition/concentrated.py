@@ -57,7 +57,12 @@ def concentrated(items: Iterable[Item], delta: Number | None = None) -> ZCDP | A
 
 
 def renyi_curve(items: Iterable[Item], orders: Sequence[int] = ORDERS) -> list[float]:
-    """An upper bound on D_order of the composition, for each integer order; own deltas are not in it."""
+    """An upper bound on D_order of the composition, for each integer order; own deltas are not in it.
+
+    >>> from discreet.privacy.event import GaussianEvent
+    >>> renyi_curve([GaussianEvent(sigma=10, sensitivity=1)], [2, 4])
+    [0.0100000000001, 0.0200000000002]
+    """
     require(all(isinstance(order, int) and order >= 2 for order in orders), "integer orders >= 2", orders=orders)
     return _curve(gather(items), orders)
 

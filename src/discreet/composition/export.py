@@ -33,12 +33,23 @@ def profile(items: Iterable[Item], deltas: Sequence[Number]) -> dict[str, list[f
 
 
 def renyi_columns(items: Iterable[Item], orders: Sequence[int] = ORDERS) -> dict[str, list[float]]:
-    """An upper bound on the Renyi divergence at each order."""
+    """An upper bound on the Renyi divergence at each order.
+
+    >>> from discreet.privacy.event import GaussianEvent
+    >>> renyi_columns([GaussianEvent(sigma=10, sensitivity=1)], [2, 4])
+    {'order': [2.0, 4.0], 'epsilon': [0.0100000000001, 0.0200000000002]}
+    """
     return {"order": [float(order) for order in orders], "epsilon": renyi_curve(items, orders)}
 
 
 def loss_columns(items: Iterable[Item]) -> dict[str, list[float]]:
-    """The composed privacy-loss distribution on its lattice; the last row is the infinite loss."""
+    """The composed privacy-loss distribution on its lattice; the last row is the infinite loss.
+
+    >>> from discreet.privacy.event import PureEvent
+    >>> columns = loss_columns([PureEvent(epsilon=1)])
+    >>> {name: len(values) > 2 for name, values in columns.items()}
+    {'loss': True, 'mass': True}
+    """
     batch = gather(items)
     require(len(batch.counts) > 0, "at least one mechanism", mechanisms=0)
     step = lattice(batch)
@@ -49,7 +60,14 @@ def loss_columns(items: Iterable[Item]) -> dict[str, list[float]]:
 
 
 def write_csv(path: str | Path, columns: Columns) -> None:
-    """Write equally long columns under their names."""
+    """Write equally long columns under their names.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "renyi.csv"
+    >>> write_csv(file, {"order": [2, 4], "divergence": [0.01, 0.02]})
+    >>> file.read_text().splitlines()
+    ['order,divergence', '2,0.01', '4,0.02']
+    """
     with Path(path).open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(columns)

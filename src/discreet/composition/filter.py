@@ -23,6 +23,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.composition.price import FREE, Item, Price, gather, price
+from discreet.composition.refusal import number, refusal
 from discreet.errors import BudgetExhausted, UnsupportedError, require
 from discreet.privacy.convert import zcdp_to_approx
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, Relation
@@ -31,16 +32,24 @@ from discreet.privacy.number import exact
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """Exact amounts in each lane of an ApproxDP cap; None where a lane is closed for good."""
+    """Exact amounts in each lane of an ApproxDP cap; None where a lane is closed for good.
+
+    >>> from discreet.privacy import ApproxDP, PureDP
+    >>> cap = PrivacyFilter(ApproxDP(1, 1e-6))
+    >>> cap.spend(PureDP(0.25))
+    >>> cap.spent
+    Lanes(epsilon=Fraction(1, 4), rho=Fraction(1, 32), delta=Fraction(0, 1))
+    """
 
     epsilon: Fraction | None
     rho: Fraction | None
     delta: Fraction
 
     def __str__(self) -> str:
-        """As in an error message."""
-        epsilon, rho = (None if amount is None else float(amount) for amount in (self.epsilon, self.rho))
-        return f"Lanes(epsilon={epsilon}, rho={rho}, delta={float(self.delta)})"
+        """For people."""
+        pure = "closed" if self.epsilon is None else f"epsilon {number(self.epsilon)}"
+        zcdp = "closed" if self.rho is None else f"rho {number(self.rho)}"
+        return f"pure lane: {pure}; zCDP lane: {zcdp}; delta {number(self.delta)}"
 
 
 @lru_cache(maxsize=256)
@@ -91,7 +100,7 @@ class PrivacyFilter:
             relation = self._common(item)  # inside, so that no other spend settles another relation meanwhile
             total, squares = self._total + cost, self._square + square
             if not self._fits(total, squares):
-                raise BudgetExhausted(requested=self._show(cost, square), remaining=self.remaining)
+                raise self._refusal(self._show(cost, square), self.remaining)
             self._total, self._square, self._relation = total, squares, relation
 
     def affords(self, item: Item) -> bool:
@@ -144,6 +153,12 @@ class PrivacyFilter:
         if isinstance(self.cap, GaussianDP):
             return square <= self.cap.square
         return accepts(total, self.cap, self.rho_cap)
+
+    def _refusal(self, asked: Guarantee | Lanes, left: Guarantee | Lanes) -> BudgetExhausted:
+        if isinstance(asked, Lanes) and isinstance(left, Lanes):
+            said = refusal(asked, left, cap=self.cap, whose="the cap")
+            return BudgetExhausted(requested=asked, remaining=left, said=said)
+        return BudgetExhausted(requested=asked, remaining=left)
 
     def _show(self, cost: Price, square: Fraction) -> Guarantee | Lanes:
         match self.cap:

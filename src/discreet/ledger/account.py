@@ -14,7 +14,7 @@ from fractions import Fraction
 from discreet.composition.filter import Lanes, largest_rho
 from discreet.composition.price import FREE, Price
 from discreet.errors import LedgerError, UnsupportedError
-from discreet.ledger.amount import amount, amounts, read_cap, write, write_cap
+from discreet.ledger.amount import amount, amounts, read, read_cap, write, write_cap
 from discreet.privacy.convert import zcdp_to_approx
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
@@ -26,7 +26,11 @@ CLOSED = "closed"  # the state of a period that is over
 
 @dataclass(frozen=True, slots=True, order=True)
 class Account:
-    """Whose budget: a unit's own (scope "unit", name equal to the unit's), or one inside it."""
+    """Whose budget: a unit's own (scope "unit", name equal to the unit's), or one inside it.
+
+    >>> Account("patient", "analyst", "ada")
+    Account(unit='patient', scope='analyst', name='ada')
+    """
 
     unit: str
     scope: str
@@ -73,13 +77,17 @@ def _left(cap: Fraction | None, spent: Fraction | None) -> Fraction | None:
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """What the account that refused has left; `BudgetExhausted.remaining` is one of these."""
+    """What the account that refused has left; `BudgetExhausted.remaining` is one of these.
+
+    >>> print(Remainder(Account("patient", "unit", "patient"), Lanes(Fraction(1, 4), None, Fraction(0))))
+    pure lane: epsilon 0.25; zCDP lane: closed; delta 0, of unit 'patient'
+    """
 
     account: Account
     lanes: Lanes
 
     def __str__(self) -> str:
-        return f"{self.lanes} of {self.account}"
+        return f"{self.lanes}, of {self.account}"
 
 
 def capped(cap: Guarantee) -> Balance:
@@ -155,3 +163,17 @@ def write_balance(balance: Balance) -> dict[str, object]:
     none: dict[str, object] = {"cap": None, "rho_cap": None}
     limits = none if balance.cap is None else write_limits(balance)
     return limits | write(balance.spent) | {"state": balance.state}
+
+
+def read_balance(record: dict[str, object]) -> Balance:
+    """Read back what `write_balance` wrote."""
+    if record.get("cap") is None:
+        limits = Balance()
+    elif record.get("rho_cap") is None:  # of a unit with periods, which have the lanes, there is none either
+        limits = Balance(read_cap(record.get("cap")))
+    else:
+        limits = read_limits(record)
+    state, spent = record.get("state"), {name: record.get(name) for name in ("epsilon", "rho", "delta")}
+    if state not in (None, RETIRED, CLOSED):
+        raise LedgerError("ill-formed balance: an unknown state")
+    return Balance(limits.cap, limits.rho_cap, read(spent), None if state is None else str(state))

@@ -22,9 +22,9 @@ from discreet.privacy.number import exact
 
 LONGEST = 1024  # bits of a denominator that is kept as it is
 GRAIN = 10**60  # longer ones are rounded up to a multiple of 1 / GRAIN
-LARGEST = 2**64  # no cap is larger, so no amount need be
+LARGEST = 2**64  # no cap is larger (`bounded`), so no amount need be
 
-_AMOUNT = re.compile(r"[0-9]{1,1000}(/[0-9]{1,1000})?", re.ASCII)
+_AMOUNT = re.compile(r"[0-9]{1,1000}(/[1-9][0-9]{0,999})?", re.ASCII)
 _CAPS: dict[str, tuple[type[Guarantee], tuple[str, ...]]] = {
     "PureDP": (PureDP, ("epsilon",)),
     "ApproxDP": (ApproxDP, ("epsilon", "delta")),
@@ -67,7 +67,7 @@ def settled(price: Price) -> Price:
     for name, amount in (("epsilon", epsilon), ("rho", rho), ("delta", delta)):
         rational = isinstance(amount, Fraction) or (amount is None and name == "epsilon")
         require(rational, f"{name} to be a Fraction", **{name: amount})
-        require(amount is None or 0 <= amount <= LARGEST, f"0 <= {name} <= 2^64", **{name: amount})
+        require(amount is None or 0 <= amount <= LARGEST, f"0 <= {name} <= 2^64", **{name: _shown(amount)})
     require(delta < 1, "delta < 1", delta=str(delta))
     require(epsilon == 0 or rho > 0, "rho > 0 where epsilon > 0", epsilon=_shown(epsilon), rho=str(rho))
     require(rho > 0 or delta > 0, "a price above 0: a release without noise is not a release", price=price)
@@ -79,7 +79,11 @@ def _short(amount: Fraction) -> Fraction:
 
 
 def _shown(amount: Fraction | None) -> str:
-    return "none" if amount is None else str(amount)
+    """An amount for a message; one that would fill a page, or that Python does not spell, by its length."""
+    if amount is None:
+        return "none"
+    bits = amount.numerator.bit_length() + amount.denominator.bit_length()
+    return str(amount) if bits <= LONGEST else f"a fraction of {bits} bits"
 
 
 def write(price: Price) -> dict[str, str | None]:
@@ -104,7 +108,7 @@ def read(record: object) -> Price:
 @lru_cache(maxsize=10_000)
 def amount(text: str) -> Fraction:
     """One amount from its only spelling: lowest terms, no sign, no leading zero."""
-    value = Fraction(text) if _AMOUNT.fullmatch(text) and not text.endswith("/0") else None
+    value = Fraction(text) if _AMOUNT.fullmatch(text) else None
     if value is None or str(value) != text:
         raise LedgerError(f"ill-formed amount {text[:60]!r}")
     return value
@@ -117,6 +121,22 @@ def amounts(cap: Guarantee) -> list[Fraction]:
     [Fraction(1, 10)]
     """
     return [exact(getattr(cap, name)) for name in _CAPS[type(cap).__name__][1]]
+
+
+def bounded(cap: Guarantee) -> None:
+    """Refuse a cap that is larger or longer than the ledger can read back.
+
+    A cap that stands in the chain stands there for ever: one that `read_cap` refuses would close the ledger for good.
+
+    >>> bounded(PureDP("1e20"))
+    Traceback (most recent call last):
+    discreet.errors.ParameterError: need epsilon <= 2^64 in a cap, got epsilon='100000000000000000000'
+    """
+    for name, amount in zip(_CAPS[type(cap).__name__][1], amounts(cap), strict=True):
+        shown = {name: _shown(amount)}
+        require(amount <= LARGEST, f"{name} <= 2^64 in a cap", **shown)
+        short = amount.denominator.bit_length() <= LONGEST
+        require(short, f"{name} with a denominator of at most {LONGEST} bits in a cap", **shown)
 
 
 def write_cap(cap: Guarantee) -> dict[str, str | None]:

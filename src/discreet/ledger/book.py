@@ -23,6 +23,7 @@ from fractions import Fraction
 
 from discreet.composition.filter import Lanes, accepts, chargeable
 from discreet.composition.price import FREE, Price
+from discreet.composition.refusal import refusal
 from discreet.errors import BudgetExhausted, LedgerError
 from discreet.ledger.account import (
     CLOSED,
@@ -144,7 +145,8 @@ class Book:
                 if not accepts(after[account].spent, balance.cap, balance.rho_cap):
                     left = balance.remaining or Lanes(None, None, Fraction(0))
                     requested = Lanes(price.epsilon, price.rho, price.delta)
-                    raise BudgetExhausted(requested=requested, remaining=Remainder(account, left))
+                    said = refusal(requested, left, cap=balance.cap, whose=str(account))
+                    raise BudgetExhausted(requested=requested, remaining=Remainder(account, left), said=said)
         self.balances.update(after)
         self._owners.update(dict.fromkeys(names, unit))
         return after

@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from discreet.composition.refusal import lanes_of, left
 from discreet.errors import LedgerError
 from discreet.ledger.account import Account, Balance
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Budget:
-    """One unit's account, and those of its tables and analysts inside it."""
+    """One unit's account, and those of its tables and analysts inside it.
+
+    >>> from discreet.ledger import Ledger
+    >>> from discreet.privacy import PureDP
+    >>> ledger = Ledger.open(":memory:")
+    >>> ledger.register(unit="patient", cap=PureDP(1))
+    >>> budget = ledger.budget("patient")
+    >>> budget.unit, budget.balance.cap, budget.balance.remaining.epsilon
+    ('patient', PureDP(epsilon=1.0), Fraction(1, 1))
+    >>> ledger.close()
+    """
 
     unit: str
     balance: Balance
@@ -64,4 +75,4 @@ def _amounts(balance: Balance) -> str:
         text = f"cap {balance.cap}; {text}"
     if balance.state is not None:
         return f"{text}; {balance.state}"
-    return text if balance.cap is None else f"{text}; remaining {balance.remaining}"
+    return text if balance.remaining is None else f"{text}; remaining {left(lanes_of(balance.cap, balance.remaining))}"

@@ -51,7 +51,7 @@ class Entry:
     The body is JSON with the keys `id`, `time`, `kind`, `previous` and those of its kind:
 
         genesis      format, ledger, testing
-        cap          unit, scope (unit, table or analyst), name, cap, rho_cap
+        cap          unit, scope (unit, table or analyst), name, cap, rho_cap; reason where one was given
         spend        unit, tables, analyst, query, key, version, price, event, secure
         answer       of (the number of a spend), digest, size
         format       format (from here on)
@@ -60,6 +60,12 @@ class Entry:
         retirement   unit, table, reason
         reopening    unit, table, reason
         erasure      unit, table, version, requests
+
+    >>> from discreet.ledger import Ledger
+    >>> ledger = Ledger.open(":memory:")
+    >>> [(entry.id, entry.record["kind"]) for entry in ledger.entries()]
+    [(0, 'genesis')]
+    >>> ledger.close()
     """
 
     id: int

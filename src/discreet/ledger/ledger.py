@@ -10,7 +10,7 @@ What is proven, and from which assumptions: docs/theory/ledger.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -19,12 +19,21 @@ from uuid import uuid4
 
 from discreet.composition.price import Item, Price
 from discreet.errors import LedgerError, require
-from discreet.ledger.account import Account, Balance, capped, write_limits
+from discreet.ledger.account import Account, Balance
 from discreet.ledger.amount import read
 from discreet.ledger.book import Book
 from discreet.ledger.budget import Budget, budget_of
 from discreet.ledger.chain import FORMAT, Anchor, Entry, digest, link
-from discreet.ledger.request import Receipt, checked_name, now, receipt_of, replayed, requested, same_relation
+from discreet.ledger.request import (
+    Receipt,
+    checked_name,
+    checked_text,
+    now,
+    receipt_of,
+    replayed,
+    requested,
+    same_relation,
+)
 from discreet.ledger.turns import number
 from discreet.privacy.guarantee import Guarantee
 
@@ -45,8 +54,8 @@ class Ledger:
     Fraction(1, 4)
     >>> ledger.spend(PureDP(0.5), unit="patient", tables=["visits"])
     Traceback (most recent call last):
-    discreet.errors.BudgetExhausted: budget exhausted: requested Lanes(epsilon=0.5, rho=0.125, delta=0.0),
-    remaining Lanes(epsilon=0.25, rho=None, delta=0.0) of unit 'patient'
+    discreet.errors.BudgetExhausted: budget exhausted: this asks for epsilon 0.5, and epsilon 0.25 is left of unit
+    'patient'
     >>> ledger.close()
     """
 
@@ -84,17 +93,32 @@ class Ledger:
             raise
         return ledger
 
-    def register(self, *, unit: str, cap: Guarantee) -> None:
-        """Promise a cap for a privacy unit.  The present promise again changes nothing; another one is refused."""
-        self._cap(Account(checked_name("unit", unit), "unit", unit), cap)
+    def register(self, *, unit: str, cap: Guarantee, inherit: bool = False) -> None:
+        """Promise a cap for a privacy unit.  The present promise again changes nothing; another one is refused.
 
-    def sub_cap(self, table: str, cap: Guarantee, *, unit: str | None = None) -> None:
-        """Cap one table inside its unit; a later call replaces the cap and keeps what was spent."""
-        self._cap(Account(self._only(unit), "table", checked_name("table", table)), cap)
+        With `inherit`, analysts who have an allotment in other units get the least of theirs in a unit that is new.
+        """
+        from discreet.ledger import caps
 
-    def allot(self, analyst: str, cap: Guarantee, *, unit: str | None = None) -> None:
-        """Cap one analyst inside a unit; a later call replaces the cap and keeps what was spent."""
-        self._cap(Account(self._only(unit), "analyst", checked_name("analyst", analyst)), cap)
+        caps.register(self._store, checked_name("unit", unit), cap, inherit=inherit)
+
+    def sub_cap(self, table: str, cap: Guarantee, *, unit: str | None = None, reason: str | None = None) -> None:
+        """Cap one table inside its unit; a later call replaces the cap and keeps what was spent.
+
+        A `reason` is kept in the entry for whoever reads the ledger later.
+        """
+        self._cap([Account(self._only(unit), "table", checked_name("table", table))], cap, reason)
+
+    def allot(
+        self, analyst: str, cap: Guarantee, *, unit: str | Sequence[str] | None = None, reason: str | None = None
+    ) -> None:
+        """Cap one analyst inside a unit; a later call replaces the cap and keeps what was spent.
+
+        In several units it is set in all of them or in none.  A `reason` is kept in the entry for whoever reads the
+        ledger later.
+        """
+        units = [self._only(unit)] if unit is None or isinstance(unit, str) else [checked_name("unit", u) for u in unit]
+        self._cap([Account(unit, "analyst", checked_name("analyst", analyst)) for unit in units], cap, reason)
 
     def top_up(self, unit: str, cap: Guarantee, *, reason: str) -> Entry:
         """Raise the cap of a unit, or of its present period; from now on everybody was promised the larger one."""
@@ -134,20 +158,11 @@ class Ledger:
         require(len(units) == 1, "the name of the unit, as there is not exactly one", units=units)
         return units[0]
 
-    def _cap(self, account: Account, cap: Guarantee) -> None:
-        new = capped(cap)
-        with self._store.writing() as transaction:
-            last = transaction.last()
-            tables = [account.name] if account.scope == "table" else []
-            known = transaction.balances(account.unit, tables, account.name if account.scope == "analyst" else None)
-            book = Book(dict(known))
-            old = known.get(book.present(account.unit) if account.scope == "unit" else account)
-            if old is not None and old.cap == cap:
-                return
-            balance = book.set_cap(account, new)
-            fields = {"unit": account.unit, "scope": account.scope, "name": account.name}
-            transaction.append(link(last, kind="cap", time=now(), **fields, **write_limits(new)))
-            transaction.save({account: balance}, known=known)
+    def _cap(self, accounts: Sequence[Account], cap: Guarantee, reason: str | None) -> None:
+        from discreet.ledger import caps
+
+        why = {} if reason is None else {"reason": checked_text("reason", reason)}
+        caps.cap_inside(self._store, accounts, cap, why)
 
     def spend(
         self,

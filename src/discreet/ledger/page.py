@@ -124,7 +124,8 @@ def _chain(report: Report) -> str:
 
 def _entry(entry: Entry) -> str:
     record = entry.record
-    who = [record.get("unit"), *_listed(record.get("tables")), record.get("table"), record.get("analyst")]
+    inside = record.get("name") if record.get("scope") in ("table", "analyst") else None
+    who = [record.get("unit"), *_listed(record.get("tables")), record.get("table"), record.get("analyst"), inside]
     shown = " / ".join(escape(str(name)) for name in who if name is not None)
     return (
         f'<tr><td class="n">{entry.id}</td><td>{escape(str(record.get("time")))}</td>'

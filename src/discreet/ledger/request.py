@@ -30,6 +30,15 @@ class Receipt:
 
     `replayed` is True when an earlier call with the same key paid.  Its answer may be
     recalled; running the mechanism again would be a second release and needs a spend of its own (`fresh=True`).
+
+    >>> from discreet.ledger import Ledger
+    >>> from discreet.privacy import PureDP
+    >>> ledger = Ledger.open(":memory:")
+    >>> ledger.register(unit="patient", cap=PureDP(1))
+    >>> paid = [ledger.spend(PureDP(0.1), unit="patient", tables=["visits"], key="k") for _ in range(2)]
+    >>> [receipt.replayed for receipt in paid]
+    [False, True]
+    >>> ledger.close()
     """
 
     id: int

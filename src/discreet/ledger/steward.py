@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError, require
 from discreet.ledger.account import RETIRED, Account, Balance, capped, raised, write_limits
+from discreet.ledger.amount import bounded
 from discreet.ledger.book import Book
 from discreet.ledger.chain import Entry, link
+from discreet.ledger.rehearsal import rehearse
 from discreet.ledger.request import checked_name, checked_text, now
 from discreet.privacy.guarantee import Guarantee
 
@@ -29,6 +31,7 @@ def top_up(store: Store, cap: Guarantee, *, unit: str, reason: str) -> Entry:
     """Raise the cap of a unit, or of its present period."""
     fields = {"unit": checked_name("unit", unit), "reason": checked_text("reason", reason)}
     capped(cap)  # refuses another currency before the ledger is locked
+    bounded(cap)
     with store.writing() as transaction:
         known, book = _book(transaction)
         new = raised(cap, book.balances.get(book.present(unit), Balance()))
@@ -39,6 +42,7 @@ def renew(store: Store, cap: Guarantee, *, unit: str, period: str, reason: str) 
     """Begin a period."""
     fields = {"unit": checked_name("unit", unit), "period": checked_name("period", period)}
     new = capped(cap)
+    bounded(cap)
     fields |= {"reason": checked_text("reason", reason)} | write_limits(new)
     with store.writing() as transaction:
         known, book = _book(transaction)
@@ -92,6 +96,7 @@ def _enter(
     after: Mapping[Account, Balance],
 ) -> Entry:
     entry = link(transaction.last(), kind=kind, time=now(), **fields)
+    rehearse(entry, known=known, after=after)
     transaction.append(entry)
     transaction.save(after, known=known)
     return entry

@@ -9,6 +9,7 @@ import json
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from sqlalchemy import Connection, Row
 
@@ -17,6 +18,8 @@ from discreet.ledger import sqlite, statements
 from discreet.ledger.account import Account, Balance, write_balance
 from discreet.ledger.amount import amount, read, read_cap
 from discreet.ledger.chain import FORMAT, Anchor, Entry, canonical
+
+_COLUMNS = ("cap", "rho_cap", "epsilon", "rho", "delta", "state")
 
 
 class Transaction:
@@ -139,9 +142,19 @@ def _row(balance: Balance) -> dict[str, object]:
     return record | {"cap": None if record["cap"] is None else canonical(record["cap"])}
 
 
+def stored(balance: Balance) -> Balance:
+    """The balance as it will be read from its row."""
+    return _read(_row(balance))
+
+
 def _balance(row: Row) -> tuple[Account, Balance]:
-    spent = read({"epsilon": row.epsilon, "rho": row.rho, "delta": row.delta})
-    return Account(row.unit, row.scope, row.name), replace(_limits(row.cap, row.rho_cap), spent=spent, state=row.state)
+    return Account(row.unit, row.scope, row.name), _read({name: getattr(row, name) for name in _COLUMNS})
+
+
+def _read(row: Mapping[str, Any]) -> Balance:
+    """A balance from its columns."""
+    spent = read({name: row[name] for name in ("epsilon", "rho", "delta")})
+    return replace(_limits(row["cap"], row["rho_cap"]), spent=spent, state=row["state"])
 
 
 @lru_cache(maxsize=1000)
