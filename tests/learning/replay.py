@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TypeVar
 
-import numpy as np
-
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.laplace import Laplace
+from discreet.attacks import replay
+from discreet.learning import Pipeline
+from discreet.learning.estimator import PrivateEstimator
+from discreet.learning.stored import to_bytes
 from discreet.privacy.event import (
     ComposedEvent,
     ExponentialEvent,
@@ -30,52 +30,22 @@ from discreet.privacy.guarantee import ZCDP, PureDP
 from discreet.privacy.number import exact
 from discreet.release.allowance import EIGHTH_OF_PI, TAIL, Allowance
 
-MECHANISMS = (Laplace, Gaussian, Exponential)
+Data = TypeVar("Data")
 
 
-def moved(monkeypatch, run: Callable[[object], object], first: object, second: object) -> list[float]:
+def moved(_patch: object, run: Callable[[Data], object], first: Data, second: Data) -> list[float]:
     """For each step of `run`, how far what it was fed moved, as a part of what it declares."""
-    steps: list[tuple[object, np.ndarray, object]] = []
-    parts: list[float] = []
-    with monkeypatch.context() as patch:
-        for kind in MECHANISMS:
-            patch.setattr(kind, "__call__", _recording(kind.__call__, steps))
-        run(first)
-    again = iter(steps)
-
-    def replayed(mechanism, value, *, rng=None):
-        before, fed, released = next(again)
-        assert mechanism == before  # every public number is the same
-        parts.append(_part(mechanism, np.asarray(value, dtype=object) - fed))
-        return released
-
-    with monkeypatch.context() as patch:
-        for kind in MECHANISMS:
-            patch.setattr(kind, "__call__", replayed)
-        run(second)
-    assert next(again, None) is None
-    return parts
+    found = replay(lambda data: shown(run(data)), (first, second))
+    other = [wrong for wrong in found.violations if "times as far apart" not in wrong]
+    assert other == []  # every public number is the same
+    return list(found.parts)
 
 
-def _recording(real, steps):
-    def call(mechanism, value, *, rng=None):
-        released = real(mechanism, value, rng=rng)
-        steps.append((mechanism, np.asarray(value, dtype=object), released))
-        return released
-
-    return call
-
-
-def _part(mechanism, change) -> float:
-    moves = [abs(int(one)) for one in np.ravel(change)]
-    match mechanism:
-        case Laplace():
-            return sum(moves) / mechanism.sensitivity
-        case Gaussian():
-            return math.sqrt(sum(one * one for one in moves) / mechanism.square)
-        case _:
-            assert not mechanism.monotone
-            return max(moves, default=0) / mechanism.sensitivity
+def shown(result: object) -> object:
+    """All that is public of a fitted model, as plain values; any other result is public as it is."""
+    if isinstance(result, Pipeline):
+        return [shown(step) for _, step in result.steps_]
+    return to_bytes(result) if isinstance(result, PrivateEstimator) else result
 
 
 def cost(event, budget) -> Fraction:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning.vectors import clipped_moments as cm
+from discreet.mechanisms.exponential import Exponential
 from discreet.privacy.guarantee import ZCDP, PureDP
 from discreet.release.allowance import Allowance
 
@@ -25,6 +26,19 @@ def test_a_clipped_vector_is_never_longer_than_the_scale(entries, radius):
     made = cm.within(np.array([entries]), radius)
 
     assert (made.astype(object) ** 2).sum() <= cm.SCALE**2
+
+
+@pytest.mark.parametrize("odd", [[np.nan, 1.0], [np.inf, 0.0], [-np.inf, np.inf], [1e308, -1e308], [np.nan, np.nan]])
+@pytest.mark.parametrize("radius", [1.0, np.inf, np.nan, 1e-320])
+def test_a_vector_that_is_no_number_becomes_nothing_or_stays_inside(odd, radius):
+    """As an integer NaN is -2^63, whose square wraps to 0: the twin without the first guard passes the second."""
+    with np.errstate(all="ignore"):
+        made = cm.within(np.array([odd, [0.5, 0.25]]), radius).astype(object)
+        twin = np.array([[np.nan, 1.0]]).astype(np.int64)
+
+    assert max((row**2).sum() for row in made) <= cm.SCALE**2
+    assert not made[0].any()
+    assert (twin * twin).sum() <= cm.SCALE**2 < (twin.astype(object) ** 2).sum()
 
 
 def test_a_short_vector_is_only_rounded():
@@ -127,20 +141,28 @@ def test_the_stated_noise_is_the_noise():
 
 
 def test_the_radius_leaves_about_as_many_rows_outside_as_the_noise_is_worth():
-    rng = np.random.default_rng(4)
-    lengths = rng.uniform(0, 1, 100_000)
-    for budget, least, most in ((ZCDP(1e6), 0.9, 1.5), (ZCDP(1e-8), 0.0, 0.8)):
-        allowance = Allowance(budget, entries=10)
-        radius, _ = cm.noisy_radius(
-            lengths,
-            8.0,
-            4,
-            allowance=allowance,
-            share=allowance.total / 20,
-            later=allowance.total / 2,
-            rng=SeededRandom(5),
-        )
-        assert least <= radius <= most
+    lengths = np.random.default_rng(4).uniform(0, 1, 100_000)
+    for budget in (ZCDP(1e6), ZCDP(1.0), ZCDP(1e-3)):
+        found = [radius_of(lengths, budget, rows=100_000.0, seed=seed) for seed in range(9)]
+
+        assert 0.9 <= np.median(found) <= 1.5
+
+
+def radius_of(lengths, budget, *, rows, seed=5):
+    allowance = Allowance(budget, entries=10)
+    how = {"share": allowance.total / 20, "later": allowance.total / 2, "rng": SeededRandom(seed)}
+    return cm.noisy_radius(lengths, 8.0, 4, rows=rows, allowance=allowance, **how)[0]
+
+
+def test_of_few_rows_the_best_radius_does_not_leave_all_of_them_outside(monkeypatch):
+    """The score itself, without its noise; the twin that does not know how many rows there are prefers the smallest."""
+    monkeypatch.setattr(Exponential, "__call__", lambda self, scores, rng=None: int(np.argmax(scores)))
+    lengths = np.random.default_rng(4).uniform(0.5, 1, 600)
+    for budget in (ZCDP(0.1), ZCDP(0.02), ZCDP(1e-3), ZCDP(1e-6), PureDP(0.1)):
+        assert 0.7 <= radius_of(lengths, budget, rows=600.0) <= 1.5
+    for nothing in (0.0, -50.0):
+        assert radius_of(lengths, ZCDP(0.1), rows=nothing) > 0
+    assert radius_of(lengths, ZCDP(1e-3), rows=1e9) < 0.1
 
 
 def test_a_row_moves_every_score_of_a_radius_by_at_most_one(monkeypatch):
@@ -150,7 +172,14 @@ def test_a_row_moves_every_score_of_a_radius_by_at_most_one(monkeypatch):
 
     def run(lengths):
         return cm.noisy_radius(
-            lengths, 8.0, 3, allowance=allowance, share=Fraction(1, 10), later=Fraction(1, 2), rng=SeededRandom(6)
+            lengths,
+            8.0,
+            3,
+            rows=40.0,
+            allowance=allowance,
+            share=Fraction(1, 10),
+            later=Fraction(1, 2),
+            rng=SeededRandom(6),
         )
 
     lengths = np.linspace(0, 3, 40)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,10 +14,12 @@ from discreet.data.domain import Domain
 from discreet.data.records import Records
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
+from discreet.learning.estimator import PrivateRegressor
 from discreet.learning.linear.ridge import Ridge
+from discreet.learning.stored import estimators, named
 from discreet.learning.trees.naive_bayes import NaiveBayes
 from discreet.learning.vectors.nearest_neighbours_labels import LabelPrivateNeighbors
-from discreet.privacy.guarantee import ZCDP, PureDP
+from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Local, Replace
 
 DOMAIN = Domain({"a": Integer(0, 9), "b": Integer(0, 9)})
@@ -90,3 +94,18 @@ def test_a_private_label_that_is_no_class_drops_no_row(odd):
     assert len(one.reports_) == len(y)
     assert (one.vectors_ == two.vectors_).all()
     assert (one.reports_ == two.reports_).all()  # it is read as the first class
+
+
+@pytest.mark.parametrize("name", [name for name in estimators() if not name.startswith("Neural")])
+def test_budgets_for_which_no_number_is_large_enough_are_refused_before_anything_is_read(name):
+    """And the least of those that are taken are enough for a fit, without a warning."""
+    kind = named(name)
+    domain = Domain({f"x{place}": Integer(0, 9) for place in range(10)})
+    X, y = np.zeros((20, 10), dtype=int), [np.arange(20) % 2] if kind.supervised else []
+    how = {"domain": domain} | ({"bounds": (0, 1)} if issubclass(kind, PrivateRegressor) else {})
+    for budget in (PureDP("1e-160"), ZCDP("1e-320"), ApproxDP("1e-320", "1e-6"), PureDP("1e-10"), ZCDP("1e-19")):
+        with pytest.raises((ParameterError, UnsupportedError), match=r">= 1e-|PureDP"):
+            kind(budget=budget, **how).fit(X, *y)
+    for least in (PureDP(1e-9), ZCDP(1e-18), ApproxDP(1e-9, 1e-6)):
+        with suppress(UnsupportedError):  # of a currency that it is not paid in
+            assert kind(budget=least, **how).fit(X, *y).privacy().neighbours is not None

@@ -15,8 +15,10 @@ from discreet.errors import ParameterError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning.stored import from_bytes, to_bytes
 from discreet.learning.vectors import clipped_moments, k_means
+from discreet.learning.vectors import one_centre as one_centre_module
 from discreet.learning.vectors.k_means import KMeans
 from discreet.learning.vectors.k_means_grid import HEAVIEST, cells, side
+from discreet.learning.vectors.one_centre import in_two_steps, one_centre
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from discreet.release.allowance import Allowance
 from tests.learning.replay import moved, spent
@@ -63,13 +65,14 @@ def with_row(data, domain, value):
 @pytest.mark.parametrize("domain", [NARROW, WIDE, MIXED], ids=["narrow", "wide", "mixed"])
 @pytest.mark.parametrize("budget", BUDGETS, ids=repr)
 def test_no_row_moves_any_step_by_more_than_it_declares(budget, domain, monkeypatch):
-    model = KMeans(2, budget=budget, domain=domain)
-    for n in (0, 30):
-        data = frame(domain, n)
+    few = 500 if isinstance(budget, PureDP) else 50  # rows for which one centre is worth two steps, if they are wide
+    steps_of = {None: (2, 3), 1: (1,), few: (2,), 10**6: (5,)} if len(domain) > 6 else {None: (3,), 10**6: (2,)}
+    for n, expected in [(0, None), *((30, expected) for expected in steps_of)]:
+        data, model = frame(domain, n), KMeans(2, budget=budget, domain=domain, expected_rows=expected)
         for value in (0.0, 1e300, -1e300, float("nan")):
-            run = lambda X, n=n: clone(model).fit(X, rng=SeededRandom(n))  # noqa: E731
+            run = lambda X, n=n, model=model: clone(model).fit(X, rng=SeededRandom(n))  # noqa: E731
             parts = moved(monkeypatch, run, data, with_row(data, domain, value))
-            assert len(parts) == (5 if len(domain) > 6 else 3)
+            assert len(parts) in steps_of[expected]
             assert max(parts) <= 1
 
 
@@ -114,12 +117,86 @@ def test_the_twin_that_reads_the_number_of_rows_is_caught(monkeypatch):
 
 
 @pytest.mark.parametrize("domain", [NARROW, WIDE], ids=["narrow", "wide"])
-@pytest.mark.parametrize("expected_rows", [None, 100])
+@pytest.mark.parametrize("expected_rows", [None, 100, 10**6])
 @pytest.mark.parametrize("budget", BUDGETS, ids=repr)
 def test_the_shares_add_up_to_the_budget(budget, expected_rows, domain):
     model = KMeans(2, budget=budget, domain=domain, expected_rows=expected_rows).fit(frame(domain, 50))
 
     assert 0.999 < spent(model, budget) <= 1 + 1e-9
+
+
+def wide(n, width=20, seed=0):
+    """Two groups far from the middle of wide ranges."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(20, 3, (n, width)) + 8 * rng.integers(0, 2, (n, 1))
+    return X.clip(0, 100).round(), Domain({f"x{place}": Integer(0, 100) for place in range(width)})
+
+
+def inertia(X, centres):
+    return float(((X[:, None] - centres[None]) ** 2).sum(axis=2).min(axis=1).mean())
+
+
+def test_few_wide_rows_get_one_centre_and_many_get_all():
+    X, domain = wide(300)
+    few = KMeans(2, budget=ApproxDP(0.2, 1e-6), domain=domain, expected_rows=300).fit(X, rng=SeededRandom(1))
+    many = KMeans(2, budget=ApproxDP(0.2, 1e-6), domain=domain, expected_rows=300_000).fit(X, rng=SeededRandom(1))
+
+    assert len(np.unique(few.centres_, axis=0)) == 1
+    assert len(np.unique(many.centres_, axis=0)) == 2
+    assert KMeans(1, budget=ZCDP(1), domain=domain).fit(X).centres_.shape == (1, 20)
+
+
+def test_one_centre_is_nearly_as_good_as_the_mean_where_groups_would_be_noise(monkeypatch):
+    """At epsilon 0.2 and 600 rows in twenty wide columns; the twin that looks for groups all the same is far worse."""
+    X, domain = wide(600)
+    alone = inertia(X, X.mean(axis=0)[None])
+
+    def found():
+        model = KMeans(2, budget=ApproxDP(0.2, 1e-6), domain=domain)
+        return np.mean([inertia(X, clone(model).fit(X, rng=SeededRandom(seed)).cluster_centers_) for seed in range(5)])
+
+    ours = found()
+    monkeypatch.setattr(k_means, "directions_are_lost", lambda *a, **k: False)
+
+    assert ours < 3 * alone
+    assert found() > 2 * ours
+
+
+@pytest.mark.parametrize("budget", [ZCDP(0.001), PureDP(0.5)], ids=repr)
+def test_the_second_mean_has_less_noise_than_one_mean_for_all(budget):
+    X, _ = wide(2000)
+    rows = (X - 50) / 50
+    whole, off, once = Allowance(budget, entries=100), [], []
+    for seed in range(20):
+        how = {"allowance": whole, "rng": SeededRandom(seed)}
+        one = np.zeros(len(rows), dtype=np.int64)
+        centre, events = one_centre(rows, 20**0.5, rows=2000.0, amount=whole.total, **how)
+        off.append(centre - rows.mean(axis=0))
+        plain = clipped_moments.noisy_means(rows, one, 1, radius=20**0.5, share=whole.total, **how)
+        once.append(plain.means[0] - rows.mean(axis=0))
+
+    assert len(events) == 2
+    assert np.square(off).sum(axis=1).mean() < 0.9 * np.square(once).sum(axis=1).mean()
+
+
+@pytest.mark.parametrize(
+    ("budget", "width", "number"),
+    [(PureDP(0.1), 10, 442), (PureDP(0.2), 30, 569), (PureDP(0.5), 10, 442), (ZCDP(1e-4), 20, 900)],
+    ids=repr,
+)
+def test_one_mean_or_two_steps_whichever_has_less_noise(monkeypatch, budget, width, number):
+    """Without the shortening, which is another matter: the way that is chosen by public numbers is the better one."""
+    monkeypatch.setattr(one_centre_module, "shrunk", lambda vector, sd: vector)
+    rows, whole = np.full((number, width), 0.3), Allowance(budget, entries=width + 1)
+    chosen = in_two_steps(width, float(number), width**0.5, allowance=whole, amount=whole.total)
+    errors = {}
+    for twice in (True, False):
+        monkeypatch.setattr(one_centre_module, "in_two_steps", lambda *a, twice=twice, **k: twice)
+        how = {"rows": float(number), "allowance": whole, "amount": whole.total}
+        made = [one_centre(rows, width**0.5, rng=SeededRandom(seed), **how)[0] for seed in range(60)]
+        errors[twice] = np.square(np.array(made) - 0.3).sum(axis=1).mean()
+
+    assert errors[chosen] < 1.1 * errors[not chosen]
 
 
 def test_the_twin_with_less_noise_is_caught(monkeypatch):

@@ -23,9 +23,8 @@ from discreet.learning.linear.rows import (
     noisy_count,
     noisy_sums,
     outside,
-    shrunk,
 )
-from discreet.learning.vectors.clipped_moments import SCALE
+from discreet.learning.vectors.clipped_moments import SCALE, shrunk
 from discreet.privacy.guarantee import ZCDP, PureDP
 from discreet.release.allowance import Allowance
 

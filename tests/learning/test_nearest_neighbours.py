@@ -14,9 +14,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier as Exact
 
+from discreet.curator.fit_run import settle
 from discreet.data.columns import Integer
 from discreet.data.domain import Domain
-from discreet.data.records import Records
+from discreet.data.table import Table
 from discreet.errors import BudgetExhausted, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning.stored import from_bytes, to_bytes
@@ -227,9 +228,10 @@ def test_a_model_that_holds_rows_is_neither_stored_nor_copied_nor_given_to_a_cur
         copy.deepcopy(model)
     with pytest.raises(TypeError, match="private rows"):
         pickle.dumps(model)
-    rows = Records.from_frame(X.assign(y=y), Domain({**DOMAIN, "y": Integer(0, 1)}))
     with pytest.raises(UnsupportedError, match="holds private rows"):
-        clone(model).fit_rows(rows, target="y", budget=PureDP(1))
+        settle(None, clone(model), table="t", target="y", columns=None, epsilon=1, budget=None)
+    with pytest.raises(UnsupportedError, match="holds private rows"):
+        clone(model).fit(Table(X.assign(y=y), domain=Domain({**DOMAIN, "y": Integer(0, 1)}), unit=None), "y")
     for secret in (30.0, 70.0):
         assert str(secret) not in repr(vars(model)["voters_"])
 
@@ -263,8 +265,8 @@ def test_private_labels_keep_epsilon_for_one_label_and_say_so():
 
 def test_private_labels_are_refused_to_curators_and_other_currencies():
     X, y = data(5)
-    rows = Records.from_frame(X.assign(y=y), Domain({**DOMAIN, "y": Integer(0, 1)}))
+    table = Table(X.assign(y=y), domain=Domain({**DOMAIN, "y": Integer(0, 1)}), unit=None)
     with pytest.raises(UnsupportedError, match="hides labels, not rows"):
-        LabelPrivateNeighbors(domain=DOMAIN).fit_rows(rows, target="y", budget=PureDP(1))
+        LabelPrivateNeighbors(budget=PureDP(1), domain=DOMAIN).fit(table, "y")
     with pytest.raises(UnsupportedError, match="PureDP or ApproxDP"):
         LabelPrivateNeighbors(budget=ZCDP(1), domain=DOMAIN).fit(X, y)

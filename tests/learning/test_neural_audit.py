@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom, chisquare, norm
 
+from discreet.data import Domain, Real
 from discreet.errors import UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
+from discreet.learning import NeuralNetwork
 from discreet.learning.neural.batches import Batches
 from discreet.learning.neural.noise import NoisySums
 from discreet.learning.neural.per_example_gradients import DenseNetwork
 from discreet.learning.neural.private_gradients import POINT, PrivateGradients
 from discreet.learning.neural.training import BlockSums, Descent, train
+from discreet.privacy.guarantee import ApproxDP
 from tests.arrays import torch
 from tests.scale import counts
 
@@ -23,6 +26,7 @@ torch.set_num_threads(1)  # threads that wait for one another take a hundred tim
 SAMPLES = counts(quick=8000, full=100_000)
 SIDE = counts(quick=1500, full=100_000)  # observations of each world
 AUDITS = counts(quick=1, full=100)  # of each broken twin
+EPOCHS = counts(quick=600, full=10_000)  # of six steps
 ROWS, RATE = 24, "1/6"
 
 
@@ -81,6 +85,74 @@ def test_every_row_is_taken_on_its_own_coin():
 @pytest.mark.parametrize("twin", [shuffled, fixed_size])
 def test_batches_of_one_size_sold_as_coins_are_caught(twin):
     assert min(p_values(twin(1))) < 1e-6
+
+
+def taken_by_training(monkeypatch, *, epochs=EPOCHS, **how):
+    """Which rows every step of a whole fit takes; the sums are left out."""
+    seen = []
+
+    def record(self, taken):
+        seen.append(taken.copy())
+        return self._total
+
+    monkeypatch.setattr(BlockSums, "__call__", record)
+    domain, frame = Domain({"x": Real(-1, 1)}), np.zeros((ROWS, 1))
+    given = {"budget": ApproxDP(3.0, 1e-5), "domain": domain, "rows": ROWS, "batch": 4, "epochs": epochs} | how
+    NeuralNetwork((), **given).fit(frame, np.zeros(ROWS, dtype=bool), rng=SeededRandom(5))
+    return seen
+
+
+class TwiceAsOften(Batches):
+    """Twin: twice the rate that is accounted for."""
+
+    def __init__(self, *, rate, **how):
+        super().__init__(rate=2 * rate, **how)
+
+
+class OnePass:
+    """Twin: a shuffled pass, cut into batches, drawn from the source."""
+
+    def __init__(self, *, rows, rate, bands, rng):
+        self._rows, self._parts, self._random, self._left = rows, round(1 / rate), rng, []
+
+    def take(self, step):
+        if not self._left:
+            self._left = np.split(np.argsort(self._random.words(self._rows)), self._parts)
+        return self._left.pop()
+
+
+class OneBand(Batches):
+    """Twin: rows have no classes, whatever the noise takes for granted."""
+
+    def __init__(self, *, bands, **how):
+        super().__init__(bands=1, **how)
+
+
+@pytest.mark.statistical
+def test_a_whole_training_run_takes_every_row_on_its_own_coin(monkeypatch):
+    """At the rate that is accounted for: what `train` does, and not what its parts can do."""
+    assert min(p_values(taken_by_training(monkeypatch))) > 1e-6
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("twin", [TwiceAsOften, OnePass])
+def test_a_training_run_that_samples_otherwise_is_caught(monkeypatch, twin):
+    monkeypatch.setattr("discreet.learning.neural.training.Batches", twin)
+
+    assert min(p_values(taken_by_training(monkeypatch))) < 1e-6
+
+
+def in_both_parities(samples):
+    """How many rows are in an even step and in an odd one."""
+    return len(set(np.concatenate(samples[::2]).tolist()) & set(np.concatenate(samples[1::2]).tolist()))
+
+
+def test_with_correlated_noise_a_row_takes_part_in_the_steps_of_its_class_only(monkeypatch):
+    """Of a whole training run; the twin in which rows have no classes is caught."""
+    two = {"noise": "correlated", "bands": 2, "epochs": 50}
+    assert in_both_parities(taken_by_training(monkeypatch, **two)) == 0
+    monkeypatch.setattr("discreet.learning.neural.training.Batches", OneBand)
+    assert in_both_parities(taken_by_training(monkeypatch, **two)) == ROWS
 
 
 @pytest.mark.statistical

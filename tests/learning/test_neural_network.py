@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import numpy as np
@@ -14,9 +15,11 @@ from discreet.data import Domain, Integer, Real
 from discreet.errors import LedgerError, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import NeuralNetwork, NeuralNetworkRegressor
+from discreet.learning.neural import run
 from discreet.learning.neural.checkpoint import Checkpoint
 from discreet.learning.neural.per_example_module import ModuleNetwork
 from discreet.learning.neural.training import BlockSums
+from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from discreet.privacy.neighbours import Replace
 from tests.arrays import torch
@@ -57,6 +60,27 @@ def test_the_number_of_rows_is_asked_for_if_it_is_not_given_and_paid_for(noise):
     assert best([fitted.event()], 1e-5) <= BUDGET
     assert float(count.sensitivity / count.scale) == pytest.approx(3.0 / 50)
     assert float(training.epsilon) == pytest.approx(3.0 * 49 / 50)
+    assert fitted.run_.privacy(1e-5) <= ApproxDP(3.0 * 49 / 50, 1e-5)  # what ran costs no more than what was left
+
+
+def test_training_with_the_whole_budget_after_asking_would_be_caught(monkeypatch):
+    """Twin: the noise is for the budget, and not for what the count left of it."""
+    real = run._plan
+    monkeypatch.setattr(run, "_plan", lambda settings, network, rest, **how: real(settings, network, BUDGET, **how))
+    fitted = model(rows=None, epochs=1).fit(*points(1000))
+
+    assert not fitted.run_.privacy(1e-5) <= ApproxDP(3.0 * 49 / 50, 1e-5)
+
+
+def test_noise_is_for_the_number_of_rows_that_was_measured(monkeypatch):
+    """With the release as it was, a dataset twice as large gets the same run; the twin that counts rows does not."""
+    monkeypatch.setattr(Laplace, "__call__", lambda self, true, rng=None: 700)
+    measured = [model(rows=None, epochs=1).fit(*points(count)).run_ for count in (500, 1000)]
+    monkeypatch.setattr(Laplace, "__call__", lambda self, true, rng=None: true)
+    counted = [model(rows=None, epochs=1).fit(*points(count)).run_ for count in (500, 1000)]
+
+    assert measured[0] == measured[1]
+    assert counted[0] != counted[1]
 
 
 def test_a_budget_in_zcdp_is_kept():
@@ -64,6 +88,7 @@ def test_a_budget_in_zcdp_is_kept():
     asked, given = (model(budget=ZCDP(0.5), rows=rows_, epochs=1).fit(rows, labels) for rows_ in (None, 500))
 
     assert sum(float(event.rho) for event in asked.event().events[1:]) == pytest.approx(0.49)
+    assert asked.run_.steps / (2 * float(asked.run_.noise_multiplier) ** 2) <= 0.49 * (1 + 1e-9)
     assert given.run_.steps / (2 * float(given.run_.noise_multiplier) ** 2) <= 0.5 * (1 + 1e-9)
 
 
@@ -180,7 +205,7 @@ class Untouched:
     [
         {"epochs": 0}, {"epochs": True}, {"batch": 2.5}, {"rows": 0}, {"clip": 0}, {"clip": float("nan")},
         {"clip": float("inf")}, {"learning_rate": -1}, {"momentum": 1}, {"momentum": float("nan")},
-        {"hidden": (0,)}, {"hidden": (3.0,)}, {"activation": "step"}, {"noise": "none"}, {"bands": 4},
+        {"progress": 3}, {"hidden": (0,)}, {"hidden": (3.0,)}, {"activation": "step"}, {"noise": "none"}, {"bands": 4},
         {"noise": "correlated", "bands": 1}, {"device": "tpu"}, {"seed": 1.5}, {"budget": None}, {"domain": None},
         {"budget": BUDGET.under(Replace)}, {"budget": ZCDP(1e-18)},
         {"budget": ZCDP(1e-10), "noise": "correlated"},
@@ -222,6 +247,21 @@ def test_the_curve_is_about_public_rows():
     assert [epoch.number for epoch in shown] == [1, 2, 3, 4]
     assert fitted.history_ == shown
     assert fitted.history_[-1].public_score == pytest.approx(fitted.score(*points(200, seed=3)))
+
+
+def test_the_curve_is_drawn_and_needs_public_rows():
+    rows, labels = points(200)
+    fitted = model(rows=200, epochs=3, public_rows=points(50, seed=3)).fit(rows, labels)
+    drawn = fitted.plot_history("first").to_dict()
+
+    scores = [epoch.public_score for epoch in fitted.history_]
+    assert [point["score"] for point in drawn["data"]["values"]] == scores
+    assert drawn["encoding"]["color"]["field"] == "network"
+    assert "color" not in fitted.plot_history().to_dict()["encoding"]
+    with pytest.raises(ParameterError, match="need public_rows"):
+        model(rows=200, epochs=1).fit(rows, labels).plot_history()
+    with pytest.raises(ParameterError, match="call fit first"):
+        model().plot_history()
 
 
 class Stop(Exception):
@@ -297,6 +337,38 @@ def test_a_run_that_asked_for_the_number_of_rows_does_not_ask_again(tmp_path, mo
 
     assert b'"rows"' in asked
     assert best([fitted.event()], 1e-5) <= BUDGET
+
+
+def test_a_run_that_stops_in_its_first_epoch_goes_on_as_well(tmp_path, monkeypatch):
+    """And does not ask for the number of rows again."""
+    path = tmp_path / "run.npz"
+    with monkeypatch.context() as patched:
+        patched.setattr(BlockSums, "__call__", None)
+        with pytest.raises(TypeError):
+            model(rows=None, checkpoint=str(path)).fit(*points(1000))
+    assert path.exists()
+    monkeypatch.setattr("discreet.mechanisms.laplace.Laplace.__call__", None)
+    steps = counted(monkeypatch)
+    fitted = model(rows=None, checkpoint=str(path)).resume(*points(1000))
+
+    assert len(steps) == fitted.run_.steps
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("step", [-5, 3, 0, 15, 25])
+def test_a_file_at_whose_step_no_run_stops_is_refused(tmp_path, monkeypatch, step):
+    """The run of 20 steps stopped after 10: a file that tells of fewer would draw more."""
+    path = tmp_path / "run.npz"
+    stopped(path)
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    head = json.loads(arrays["head"].tobytes()) | {"step": step}
+    np.savez(path, **arrays | {"head": np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)})
+    steps = counted(monkeypatch)
+
+    with pytest.raises(LedgerError, match="was edited"):
+        model(rows=1000, checkpoint=str(path)).resume(*points(1000))
+    assert steps == []
 
 
 def test_a_run_does_not_start_where_another_waits(tmp_path):

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom, chisquare
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
@@ -30,6 +31,7 @@ from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.privacy.number import exact
 from tests.learning.replay import cost, moved
+from tests.scale import counts
 
 DOMAIN = Domain({f"x{place}": Integer(0, 1000) for place in range(3)})
 
@@ -184,6 +186,72 @@ def test_the_twin_with_folds_by_position_is_caught(monkeypatch):
     parts = np.array(moved(monkeypatch, validated, (X, y), shorter)).reshape(FOLDS, EACH)
 
     assert (parts[:, 4] > 0).sum() > 1 or parts.max() > 1
+
+
+@pytest.mark.parametrize(("watched", "progress"), [(True, True), (True, False), (False, True)])
+def test_a_bar_shows_the_folds_where_somebody_watches(monkeypatch, capsys, watched, progress):
+    monkeypatch.setattr("rich.console.Console.is_terminal", watched)
+    model = classes(domain=DOMAIN)
+    cross_validate(model, *data(30), budget=ZCDP(1), folds=FOLDS, progress=progress, rng=SeededRandom(1))
+    out, error = capsys.readouterr()
+
+    assert out == ""
+    assert ("each fold" in error) == (watched and progress)
+
+
+DRAWS = counts(quick=120, full=3000)
+
+
+def folds_drawn(monkeypatch, seeds=DRAWS, n=12):
+    """The fold of each row, by which rows each score is of: what a whole validation does."""
+    found = []
+    monkeypatch.setattr(MaximumLikelihoodClassifier, "fit", lambda self, X, y, rng=None: self)
+    for seed in range(seeds):
+        scored = []
+
+        def losses(fitted, rows, labels, scored=scored):
+            scored.append(rows.column("x0").to_numpy())
+            return np.zeros(rows.num_rows, dtype=np.int64), 1.0
+
+        monkeypatch.setattr(cv, "_losses", losses)
+        X = pd.DataFrame({name: np.arange(float(n)) for name in DOMAIN})
+        cross_validate(classes(domain=DOMAIN), X, np.zeros(n), budget=ZCDP(1), folds=FOLDS, rng=SeededRandom(seed))
+        of = np.empty(n, dtype=int)
+        for place, rows in enumerate(scored):
+            of[rows.astype(int)] = place
+        found.append(of)
+    return np.array(found)
+
+
+def fair(found):
+    """The least p-value: of every row's fold, and of how many rows the first fold has."""
+    each = [chisquare(np.bincount(column, minlength=FOLDS)).pvalue for column in found.T]
+    sizes = np.bincount((found == 0).sum(axis=1), minlength=found.shape[1] + 1)
+    law = binom.pmf(np.arange(len(sizes)), found.shape[1], 1 / FOLDS) * len(found)
+    wide = law > 5
+    tails = chisquare([*sizes[wide], sizes[~wide].sum()], [*law[wide], law[~wide].sum()]).pvalue
+    return min(min(each) * found.shape[1], tails)
+
+
+@pytest.mark.statistical
+def test_every_row_draws_its_fold_by_a_coin_of_its_own(monkeypatch):
+    found = folds_drawn(monkeypatch)
+
+    assert len({tuple(one) for one in found}) == len(found)
+    assert fair(found) > 1e-6
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    "twin",
+    [lambda n, draw: np.arange(n) % FOLDS, lambda n, draw: draw.permutation(np.arange(n) % FOLDS)],
+    ids=["by place", "of one size"],
+)
+def test_folds_by_place_or_of_one_size_are_caught(monkeypatch, twin):
+    draw = np.random.default_rng(3)
+    monkeypatch.setattr(cv, "uniform_below", lambda bound, *, shape, rng=None: twin(shape[0], draw))
+
+    assert fair(folds_drawn(monkeypatch)) < 1e-6
 
 
 @pytest.mark.parametrize("budget", [PureDP(1), ZCDP(0.1), ApproxDP(1.0, 1e-6)], ids=repr)

@@ -15,8 +15,9 @@ from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning.stored import from_bytes, to_bytes
 from discreet.learning.vectors import clipped_moments
+from discreet.learning.vectors.clipped_moments import shrunk
 from discreet.learning.vectors.principal_components import PCA
-from discreet.learning.vectors.principal_components_fit import corrected, shrunk
+from discreet.learning.vectors.principal_components_fit import corrected
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.neighbours import Replace
 from discreet.release.allowance import Allowance

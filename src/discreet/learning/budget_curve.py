@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.estimator import PrivateEstimator
+from discreet.learning.watched import watched
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import exact
@@ -38,7 +39,17 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AccuracyCurve:
-    """One point a budget, in the order they were asked for."""
+    """One point a budget, in the order they were asked for.
+
+    >>> import discreet as dc
+    >>> import numpy as np
+    >>> from discreet.learning import LogisticRegression
+    >>> rows = np.random.default_rng(0).integers(0, 100, (400, 2))
+    >>> model = LogisticRegression(domain=dc.Domain({"a": dc.Integer(0, 99), "b": dc.Integer(0, 99)}))
+    >>> curve = accuracy_curve(model, rows, rows[:, 0] > 50, budgets=[dc.ZCDP(1)], public=True, fits=2)
+    >>> len(curve.points), curve.points[0].mean > 0.7
+    (1, True)
+    """
 
     points: tuple[Point, ...]
     spent: Guarantee | None  # None: the rows were public
@@ -115,7 +126,8 @@ def accuracy_curve(
     for budget in budgets:
         amount(budget)
     point = _public if public else _private
-    points = [point(model, X, y, budget, fits, rng) for budget in _watched(budgets, shown=progress)]
+    over = watched(budgets, doing="fitting at each budget", shown=progress)
+    points = [point(model, X, y, budget, fits, rng) for budget in over]
     spent = None if public else functools.reduce(operator.add, [budget.under(AddRemove) for budget in budgets])
     return AccuracyCurve(points=tuple(points), spent=spent)
 
@@ -141,15 +153,5 @@ def _private(
 ) -> Point:
     from discreet.learning.cross_validation import cross_validate
 
-    found = cross_validate(model, X, y, budget=budget, folds=fits, rng=rng)
+    found = cross_validate(model, X, y, budget=budget, folds=fits, progress=False, rng=rng)
     return Point(budget=budget, mean=found.mean, low=found.mean - 2 * found.sd, high=found.mean + 2 * found.sd)
-
-
-def _watched(budgets: Sequence[Guarantee], *, shown: bool) -> Any:  # noqa: ANN401 - the budgets, one by one
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    if not shown or not console.is_terminal:
-        return budgets
-    return track(budgets, description="fitting at each budget", console=console)

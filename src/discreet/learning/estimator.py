@@ -14,15 +14,16 @@ k rows is a group of k, so that one row may cost epsilon / k or rho / k^2.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 
 from discreet.data.columns import Boolean, Categorical, Column, Integer, Real
 from discreet.data.domain import Domain
 from discreet.data.records import Records, countable
 from discreet.data.table import Table
-from discreet.errors import DomainError, ParameterError, UnsupportedError, require
+from discreet.errors import DomainError, ParameterError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.reading import (
     as_column,
@@ -37,13 +38,18 @@ from discreet.learning.reading import (
     without,
 )
 from discreet.privacy.event import Event
-from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove, Local
+from discreet.privacy.number import exact
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow
+
+LEAST = Fraction(
+    1, 1 << 30
+)  # epsilon, and the root of rho: noise for less leaves the integers and floats that count it
 
 
 class PrivateEstimator(BaseEstimator):
@@ -58,8 +64,10 @@ class PrivateEstimator(BaseEstimator):
     event_: Event
     supervised = True
     hides_rows = True  # one added or removed; if not, one label changed, and nothing that hides rows may use it
+    keeps_rows = False  # whether the fitted model holds rows, so that it must stay with them
     by_itself = True  # whether what it says of a row does not depend, to the last bit, on the rows beside it
     approximate = False  # whether an (epsilon, delta) budget is worth most to it as it is
+    watching: tuple[str, ...] = ()  # parameters of how a fit is watched, which change nothing of what is learned
 
     def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
         """Learn from encoded rows, at most `budget` for one row added or removed; set `event_` and the model.
@@ -101,8 +109,6 @@ class PrivateEstimator(BaseEstimator):
 
         if not isinstance(self.budget, Guarantee):
             raise ParameterError("need budget=... at construction, or let a curator fit: curator.fit(model, ...)")
-        if not self.hides_rows:
-            raise UnsupportedError("this model hides labels, not rows: fit it on public features")
         named = isinstance(target, str) if self.supervised else target is None
         if not named:
             raise ParameterError("need the name of the target column, for supervised models only: fit(table, name)")
@@ -126,6 +132,7 @@ class PrivateEstimator(BaseEstimator):
                 "estimators hide one row added or removed" if self.hides_rows else "this model hides one label changed"
             )
             raise ParameterError(f"{kept}, got a budget under {paid.neighbours}")
+        _noise_can_be_counted(paid)
         require((target is not None) == self.supervised, "a target, for supervised models only", target=target)
         self._forget()
         self.domain_ = without(rows.domain, target)
@@ -157,6 +164,20 @@ class PrivateEstimator(BaseEstimator):
         """Rows to predict: each of them, with a value that is not declared read as the first one of its column."""
         self.privacy()
         return Records.from_frame(as_table(X, self.domain_), self.domain_, every_row=True)
+
+    def _rehearsal(self) -> Self:
+        """A copy whose fit to no rows refuses what a fit of this one would, and takes no longer than it must."""
+        return clone(self)  # type: ignore[return-value]
+
+    def _waits(self, budget: Guarantee) -> str | None:
+        """The charge that pays for a stopped run of this fit, "" if nobody does; None where none waits."""
+        return None
+
+    def _paid_by(self, charge: str | None, *, goes_on: bool = False) -> None:
+        """Which charge pays for the fit that follows, and whether that goes on with a stopped one."""
+
+    def _ended(self, charge: str) -> None:
+        """What was learned is stored: nobody goes on with a run that this charge paid for."""
 
     def _learned(self) -> dict[str, Any]:
         """What was learned, as `discreet.learning.stored` writes it."""
@@ -243,6 +264,14 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
     def predict(self, X: object) -> npt.NDArray[np.float64]:
         """The predicted target of every row."""
         return self._values(self._read(X))
+
+
+def _noise_can_be_counted(budget: Guarantee) -> None:
+    """Refuse a budget so small that the variance of its noise is infinite, or its noise no 64-bit integer."""
+    if isinstance(budget, PureDP | ApproxDP):
+        require(exact(budget.epsilon) >= LEAST, "epsilon >= 1e-9", epsilon=budget.epsilon)
+    if isinstance(budget, ZCDP):
+        require(exact(budget.rho) >= LEAST**2, "rho >= 1e-18", rho=budget.rho)
 
 
 def _names(domain: Domain) -> npt.NDArray[Any]:

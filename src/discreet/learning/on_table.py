@@ -35,6 +35,7 @@ Model = TypeVar("Model", bound="PrivateEstimator")
 
 def fit_table(model: Model, table: Table, target: str | None, budget: Guarantee, rng: RandomSource | None) -> Model:
     """Fit to a table in its engine, under a budget for one unit added or removed."""
+    may_leave(model)
     if table.public:
         raise DomainError("the table is public: there is nothing to protect in it")
     domain = columns_for(table, model, None, target)
@@ -48,6 +49,14 @@ def fit_table(model: Model, table: Table, target: str | None, budget: Guarantee,
         row = for_one_row(promise, table.rows_per_unit)
     reading.ready()
     return reading.through(lambda data: fit_read(model, data, reading, target, (promise, row), rng))
+
+
+def may_leave(model: PrivateEstimator) -> None:
+    """Refuse a model that holds rows or does not hide them: what is fitted to a table is given away."""
+    if not model.hides_rows:
+        raise UnsupportedError("this model hides labels, not rows: fit it outside the curator, on public features")
+    if model.keeps_rows:
+        raise UnsupportedError("a model with queries= holds private rows and stays with them: leave out queries=")
 
 
 def fit_read(

@@ -90,7 +90,7 @@ def save(model: PrivateEstimator, path: str | Path) -> None:
     """Write a fitted model with its parameters, to be read back by `load`."""
     settings = {}
     for name, value in model.get_params(deep=False).items():
-        if name not in ("budget", "domain"):  # those of the fit are part of what was learned
+        if name not in ("budget", "domain", *model.watching):  # those of the fit are part of what was learned
             if not _plain(value):
                 raise UnsupportedError(f"a model with {name} of type {type(value).__name__} cannot be stored")
             settings[name] = value

@@ -21,7 +21,7 @@ from discreet.data.records import Records
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.design import Design
 from discreet.learning.row_by_row import squares
-from discreet.learning.vectors.clipped_moments import SCALE, within
+from discreet.learning.vectors.clipped_moments import SCALE, shrunk, within
 from discreet.privacy.event import Event
 from discreet.privacy.guarantee import PureDP
 from discreet.release.allowance import Allowance
@@ -149,17 +149,6 @@ def outside(vectors: Floats, radii: Floats) -> Whole:
 
     lengths = np.sqrt(squares(vectors))
     return np.array([np.count_nonzero(lengths > radius) for radius in radii], dtype=np.int64)
-
-
-def shrunk(vector: Floats, sd: float) -> Floats:
-    """A noisy vector made shorter by the part of its length that is noise (James, Stein 1961).
-
-    >>> import numpy as np
-    >>> shrunk(np.array([3.0, 4.0]), 0.0), shrunk(np.array([3.0, 4.0]), 5.0)
-    (array([3., 4.]), array([0., 0.]))
-    """
-    length = float((vector * vector).sum())
-    return vector * max(0.0, 1 - len(vector) * sd**2 / length) if length > 0 else vector
 
 
 def design_for(domain: Domain, bins: int | None, count: Count, *, allowance: Allowance, columns: int) -> Design:

@@ -25,9 +25,9 @@ from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateRegressor
 from discreet.learning.linear.losses import STEPS, Squared
 from discreet.learning.linear.plan import MOST, clearness, plan
-from discreet.learning.linear.rows import LEFT, Ball, ball, noisy_count, shrunk, spread
+from discreet.learning.linear.rows import LEFT, Ball, ball, noisy_count, spread
 from discreet.learning.row_by_row import products
-from discreet.learning.vectors.clipped_moments import noisy_moments, within
+from discreet.learning.vectors.clipped_moments import noisy_moments, shrunk, within
 from discreet.privacy.event import ComposedEvent, Event
 from discreet.privacy.guarantee import Guarantee
 from discreet.release.allowance import Allowance

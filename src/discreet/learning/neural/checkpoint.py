@@ -1,10 +1,11 @@
 """Where a training run stands, in a file from which it can go on, and from no other place at the same time.
 
 A checkpoint holds what is public anyway: weights, their velocity and mean, computed from noisy sums, and the settings.
-It is written before anybody is shown anything of the epoch, so that whatever a stopped run has shown is in it: the
-steps after it were seen by nobody and are drawn afresh at no charge.  The run holds a lock as long as it lives, and
-removes the file before it hands out the model.  So one run is finished once, and paid for once.  A copy of the file
-breaks this: whoever finishes both spends twice.  Theory: docs/theory/private_gradients.md.
+It is written before the first step, and before anybody is shown anything of an epoch, so that whatever a stopped run
+has shown is in it: the steps after it were seen by nobody and are drawn afresh at no charge.  The run holds a lock as
+long as it lives, and removes the file before it hands out the model.  So one run is finished once, and paid for once.
+A run that a ledger paid for names the charge among its settings; its file is removed once the model is stored.  A copy
+of the file breaks this: whoever finishes both spends twice.  Theory: docs/theory/private_gradients.md.
 """
 
 from __future__ import annotations
@@ -75,9 +76,13 @@ class Checkpoint:
         assert self._lock is not None
         self._lock.close()
 
+    def exists(self) -> bool:
+        """Whether a stopped run waits."""
+        return self._path.exists()
+
     def begin(self) -> None:
         """Refuse to start where a stopped run waits."""
-        if self._path.exists():
+        if self.exists():
             raise LedgerError(f"a stopped run waits at {self._path}: go on with resume(), or remove it")
 
     def save(self, state: State) -> None:
@@ -96,8 +101,19 @@ class Checkpoint:
         fresh.rename(self._path)
         names_to_disk(self._path.parent)
 
+    def charge(self) -> str:
+        """The charge that the file on the disk names, "" if none."""
+        return json.loads(self._read()[0]).get("charge", "")
+
     def load(self) -> State:
         """The state on the disk, if it is one of a run with these settings."""
+        settings, state = self._read()
+        if settings != self._settings:
+            raise ParameterError("need the settings of the stopped run to go on with it, got others")
+        return state
+
+    def _read(self) -> tuple[str, State]:
+        """The settings and the state on the disk."""
         import zipfile
 
         import numpy as np
@@ -108,16 +124,15 @@ class Checkpoint:
                 record = json.loads(stored["head"].tobytes())
                 weights, velocity, mean = (stored[name] for name in ("weights", "velocity", "mean"))
             step, rows, scores = int(record["step"]), int(record["rows"]), tuple(record["scores"])
-            settings, known = record["settings"], record["format"] == FORMAT
+            settings, known = str(record["settings"]), record["format"] == FORMAT
+            known = known and isinstance(json.loads(settings), dict)
         except FileNotFoundError:
             raise LedgerError(f"there is no stopped run at {self._path}; it may have ended") from None
         except (ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError):
             raise damaged from None
         if not known or any(one.dtype != np.float32 or one.shape != weights.shape for one in (weights, velocity, mean)):
             raise damaged
-        if settings != self._settings:
-            raise ParameterError("need the settings of the stopped run to go on with it, got others")
-        return State(step, rows, weights, velocity, mean, scores)
+        return settings, State(step, rows, weights, velocity, mean, scores)
 
     def remove(self) -> None:
         """The run is over: nobody goes on from here.  Before the model is handed out."""

@@ -8,22 +8,25 @@ for the budget; what is shown along the way is computed from them too.  Proof: d
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from discreet.data.columns import Column
 from discreet.data.domain import Domain
 from discreet.data.records import Records
-from discreet.errors import ParameterError, UnsupportedError, require
+from discreet.errors import LedgerError, ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateClassifier, PrivateRegressor
+from discreet.learning.neural.checkpoint import Checkpoint
 from discreet.learning.neural.per_example_gradients import Activation, Gradients, Loss
-from discreet.learning.neural.run import Noise, Settings, Trained, network_of, run
+from discreet.learning.neural.run import Noise, Settings, Trained, Way, network_of, run
 from discreet.learning.reading import as_table
 from discreet.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:
+    import altair as alt
     import numpy as np
     import numpy.typing as npt
     from torch.nn import Module
@@ -33,7 +36,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """A pass that ended, and how good the network is on the public rows, if there are any."""
+    """A pass that ended, and how good the network is on the public rows, if there are any.
+
+    >>> Epoch(number=2, of=5, public_score=0.91).public_score
+    0.91
+    """
 
     number: int
     of: int
@@ -47,7 +54,8 @@ class _Network:
     network_: Gradients
     approximate = True  # random batches are worth nothing in zCDP
     by_itself = False  # products of matrices round a row by its place among others
-    _resuming = False
+    watching = ("progress", "checkpoint")
+    _way = Way()
 
     def _settings(self) -> Settings:
         names = (
@@ -55,6 +63,8 @@ class _Network:
             "device", "seed",
         )  # fmt: skip
         given: dict[str, Any] = {name: getattr(self, name) for name in names}
+        told: object = self.progress  # type: ignore[attr-defined]
+        require(told is None or callable(told), "a function of an Epoch for progress", progress=type(told).__name__)
         hidden: Sequence[int] = self.hidden  # type: ignore[attr-defined]
         path: object = self.checkpoint  # type: ignore[attr-defined]
         return Settings(hidden=tuple(hidden), checkpoint=None if path is None else str(path), **given)
@@ -77,6 +87,10 @@ class _Network:
             ]
         return np.concatenate(parts).astype(np.float64)
 
+    def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
+        assert target is not None
+        self._keep(self._train(rows, target, budget, rng))
+
     def _train(self, rows: Records, target: str, budget: Guarantee, rng: RandomSource | None) -> Trained:
         settings = self._settings()
         public = self._public()
@@ -90,7 +104,7 @@ class _Network:
 
         inputs, targets = self._features(rows), self._targets(rows.column(target))
         outputs, loss = self._kind()
-        kind = {"outputs": outputs, "loss": loss, "resume": self._resuming}
+        kind = {"outputs": outputs, "loss": loss, "way": self._way}
         return run(settings, inputs, targets, budget=budget, after=after, rng=rng, **kind)
 
     def _public(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[Any]] | None:
@@ -138,12 +152,77 @@ class _Network:
         raise NotImplementedError
 
     def resume(self, X: object, y: object, *, rng: RandomSource | None = None) -> Self:
-        """Go on with the run that stopped at `checkpoint`, on the same rows, at no further charge."""
-        self._resuming = True
+        """Go on with the run that stopped at `checkpoint`, on the same rows, at no further charge.
+
+        A run of `curator.fit` goes on by the same call of `curator.fit`, which knows who paid for it.
+        """
+        self._way = Way(resume=True)
         try:
             return self.fit(X, y, rng=rng)  # type: ignore[attr-defined]
         finally:
-            self._resuming = False
+            self._way = Way()
+
+    def _rehearsal(self) -> Self:
+        """All that is planned and looked at before the first step, and the public rows; nobody is shown anything."""
+        self._settings()
+        made = super()._rehearsal().set_params(progress=None, checkpoint=None)  # type: ignore[misc]
+        made._way = Way(rehearse=True)
+        return made
+
+    def _waits(self, budget: Guarantee) -> str | None:
+        settings = self._settings()
+        if settings.checkpoint is None:
+            return None
+        try:
+            with Checkpoint(settings.checkpoint, {}) as file:  # nobody else goes on from it
+                charge = file.charge() if file.exists() else None
+        except OSError:
+            raise ParameterError("need a checkpoint in a folder that can be written") from None
+        if charge:
+            Checkpoint(settings.checkpoint, settings.record(budget, charge)).load()
+        return charge
+
+    def _paid_by(self, charge: str | None, *, goes_on: bool = False) -> None:
+        self._way = Way(charge=charge, resume=goes_on)
+
+    def _ended(self, charge: str) -> None:
+        self._way = Way()
+        settings = self._settings()
+        if settings.checkpoint is not None:
+            file = Checkpoint(settings.checkpoint, {})
+            with suppress(LedgerError):  # no file of ours
+                if file.exists() and file.charge() == charge:
+                    file.remove()
+
+    def plot_history(self, name: str | None = None) -> alt.Chart:
+        """The curve of learning on the public rows; curves that have names can be laid over one another.
+
+        >>> import numpy as np
+        >>> from discreet.data import Domain, Real
+        >>> from discreet.privacy import ApproxDP
+        >>> X = np.random.default_rng(1).uniform(-1, 1, size=(300, 1))
+        >>> how = {"domain": Domain({"x": Real(-1, 1)}), "rows": 200, "batch": 50, "epochs": 3}
+        >>> public = (X[200:], X[200:, 0] > 0)
+        >>> model = NeuralNetwork((4,), budget=ApproxDP(2.0, 1e-6), public_rows=public, **how)
+        >>> chart = model.fit(X[:200], X[:200, 0] > 0).plot_history("one")
+        >>> [point["epoch"] for point in chart.to_dict()["data"]["values"]]
+        [1, 2, 3]
+        """
+        try:
+            import altair as alt
+        except ImportError:
+            raise UnsupportedError("pictures need the extra 'plot': pip install 'discreet[plot]'") from None
+        self.privacy()  # type: ignore[attr-defined]
+        values = [
+            {"epoch": epoch.number, "score": epoch.public_score, "network": name}
+            for epoch in self.history_
+            if epoch.public_score is not None
+        ]
+        if not values:
+            raise ParameterError("need public_rows=(X, y): a curve of learning is about rows that are public")
+        x, y = alt.X("epoch:Q", axis=alt.Axis(tickMinStep=1)), alt.Y("score:Q", scale=alt.Scale(zero=False))
+        chart = alt.Chart(alt.Data(values=values)).mark_line(point=True).encode(x=x, y=y)
+        return chart if name is None else chart.encode(color=alt.Color("network:N", title=None))
 
 
 class NeuralNetwork(_Network, PrivateClassifier):
@@ -195,10 +274,6 @@ class NeuralNetwork(_Network, PrivateClassifier):
         self.learning_rate, self.momentum, self.activation = learning_rate, momentum, activation
         self.noise, self.bands, self.module, self.device, self.seed = noise, bands, module, device, seed
         self.public_rows, self.progress, self.checkpoint = public_rows, progress, checkpoint
-
-    def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
-        assert target is not None
-        self._keep(self._train(rows, target, budget, rng))
 
     def _kind(self) -> tuple[int, Loss]:
         return len(self.classes_), "classes"
@@ -264,10 +339,6 @@ class NeuralNetworkRegressor(_Network, PrivateRegressor):
         self.learning_rate, self.momentum, self.activation = learning_rate, momentum, activation
         self.noise, self.bands, self.module, self.device, self.seed = noise, bands, module, device, seed
         self.public_rows, self.progress, self.checkpoint = public_rows, progress, checkpoint
-
-    def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
-        assert target is not None
-        self._keep(self._train(rows, target, budget, rng))
 
     def _kind(self) -> tuple[int, Loss]:
         return 1, "squares"

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet.errors import ParameterError, UnsupportedError, require
+from discreet.errors import LedgerError, ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.neural.checkpoint import Checkpoint, State
 from discreet.learning.neural.per_example_gradients import Activation, DenseNetwork, Gradients, Loss
@@ -102,15 +102,25 @@ class Settings:
         """How weights move."""
         return Descent(batch=self.batch, clip=self.clip, learning_rate=self.learning_rate, momentum=self.momentum)
 
-    def record(self, budget: Guarantee) -> dict[str, Any]:
-        """What a stopped run must agree on to go on."""
+    def record(self, budget: Guarantee, charge: str | None = None) -> dict[str, Any]:
+        """What a stopped run must agree on to go on; a charge of a ledger, if one paid for it."""
         kept = ("epochs", "batch", "rows", "clip", "learning_rate", "momentum", "noise", "bands", "seed", "activation")
-        return {name: getattr(self, name) for name in kept} | {"hidden": list(self.hidden), "budget": repr(budget)}
+        made = {name: getattr(self, name) for name in kept} | {"hidden": list(self.hidden), "budget": repr(budget)}
+        return made if charge is None else {**made, "charge": charge}
 
 
 def _whole(name: str, number: object) -> None:
     whole = isinstance(number, int) and not isinstance(number, bool)
     require(whole and number >= 1, f"an integer {name} >= 1", **{name: number})  # type: ignore[operator]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """How a run is to go: from a checkpoint on, paid for by which charge, or rehearsed, without taking a step."""
+
+    resume: bool = False
+    charge: str | None = None
+    rehearse: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,11 +141,12 @@ def run(
     outputs: int,
     loss: Loss,
     budget: Guarantee,
-    resume: bool = False,
+    way: Way | None = None,
     after: After = lambda epoch, network: None,
     rng: RandomSource | None = None,
 ) -> Trained:
     """Train on private rows; `after` is called with every epoch that ended, and may say how good the network is."""
+    way = way or Way()
     torch = torch_or_refuse(settings.device)
     network, shown = (network_of(settings, inputs.shape[1], outputs, loss) for _ in range(2))
     bits = 53 if settings.device == "cuda" else 24
@@ -143,25 +154,29 @@ def run(
         stack.enter_context(_threads(torch, 1 if len(network.weights) <= SMALL else torch.get_num_threads()))
         places = alike(network, inputs.shape[1], classes=outputs if loss == "classes" else 0)
         close(block=network.block, bits=bits, width=inputs.shape[1], device=settings.device)
-        file, state = _opened(stack, settings, budget, resume=resume)
+        file, state = _opened(stack, settings, budget, way)
         rows, count, rest = _rows(settings, budget, len(inputs), None if state is None else state.rows, rng)
         plan, each = _plan(settings, network, rest, rows=rows, bits=bits)
         walk = Walk(network, shown, state)
+        walk.check(plan.steps, each)
+        if file is not None and state is None:  # a run that stops in its first epoch goes on as well
+            file.save(walk.state(0, rows))
 
         def ended(step: int) -> None:
             if file is not None:  # before anything is shown
                 file.save(walk.state(step, rows))
             walk.show(step // each, after)
 
-        if walk.begin:  # it may not have been shown before the run stopped
+        if walk.begin or way.rehearse:  # it may not have been shown before the run stopped
             walk.show(walk.begin // each, after)
         private, labels = (torch.from_numpy(part).to(settings.device) for part in (inputs, targets))
         train(
             BlockSums(network, private, labels, places=places, bits=bits),
             network, walk.velocity, walk.mean, plan, settings.descent(),
-            rows=len(inputs), steps=range(walk.begin, plan.steps), each=each, after=ended, rng=rng,
+            rows=len(inputs), steps=range(walk.begin, plan.steps)[: 0 if way.rehearse else None], each=each,
+            after=ended, rng=rng,
         )  # fmt: skip
-        if file is not None:
+        if file is not None and way.charge is None:  # else once the ledger has the model: going on now takes no step
             file.remove()
     event = plan.event() if count is None else ComposedEvent(events=(count, _promised(rest)))
     return Trained(network=walk.released(), run=plan, event=event, scores=tuple(walk.scores))
@@ -187,6 +202,12 @@ class Walk:
             self.mean.copy_(torch.from_numpy(state.mean))
             self.begin, self.scores = state.step, list(state.scores)
 
+    def check(self, steps: int, each: int) -> None:
+        """Refuse a place at which no run of so many steps can have stopped."""
+        shown = max(self.begin // each - 1, 0)
+        if self.begin not in range(0, steps + 1, each) or len(self.scores) != shown:
+            raise LedgerError("the file of the stopped run was edited: no run stops there")
+
     def state(self, step: int, rows: int) -> State:
         """What goes into a checkpoint."""
         parts = (self._network.weights, self.velocity, self.mean)
@@ -204,15 +225,15 @@ class Walk:
 
 
 def _opened(
-    stack: ExitStack, settings: Settings, budget: Guarantee, *, resume: bool
+    stack: ExitStack, settings: Settings, budget: Guarantee, way: Way
 ) -> tuple[Checkpoint | None, State | None]:
     """The file of the run, if it has one, and where it stopped, if it goes on."""
     if settings.checkpoint is None:
-        if resume:
+        if way.resume:
             raise ParameterError("need checkpoint=... to go on from one")
         return None, None
-    file = stack.enter_context(Checkpoint(settings.checkpoint, settings.record(budget)))
-    if resume:
+    file = stack.enter_context(Checkpoint(settings.checkpoint, settings.record(budget, way.charge)))
+    if way.resume:
         return file, file.load()
     file.begin()
     return file, None

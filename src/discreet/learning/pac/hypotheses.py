@@ -38,7 +38,12 @@ class Runs(NamedTuple):
 
 
 class HypothesisClass(Protocol):
-    """What a learner needs of a class: implement these three, and one row must move each count by at most 1."""
+    """What a learner needs of a class: implement these three, and one row must move each count by at most 1.
+
+    >>> from discreet.learning import Conjunctions
+    >>> Conjunctions(3).size, Conjunctions(3).hypothesis(0) is not None
+    (27, True)
+    """
 
     @property
     def size(self) -> int:

@@ -30,7 +30,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearnedMeans:
-    """Centres (k, d) in the space of the features, and the last masses."""
+    """Centres (k, d) in the space of the features, and the last masses.
+
+    >>> import numpy as np
+    >>> from discreet.hazmat.entropy import SeededRandom
+    >>> from discreet.learning.statistical.oracle import StatisticalQueryOracle
+    >>> points = np.random.default_rng(0).normal([[-0.5], [0.5]], 0.1, (2, 10_000)).reshape(-1, 1)
+    >>> oracle = StatisticalQueryOracle(points, queries=8, epsilon=1.0, rng=SeededRandom(1))
+    >>> found = learn_means(oracle, features=[Affine.of({0: 1})], centres=[[-0.1], [0.1]], rounds=2)
+    >>> found.predict(np.array([[-0.6], [0.7]])).tolist()
+    [0, 1]
+    """
 
     features: tuple[Affine, ...]
     centres: Floats

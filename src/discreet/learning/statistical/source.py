@@ -104,7 +104,14 @@ class TableSource:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AggregateSource:
-    """Sums by a function of someone else: a curator gives one that runs what it has charged for."""
+    """Sums by a function of someone else: a curator gives one that runs what it has charged for.
+
+    >>> from discreet.data import Domain, Integer
+    >>> from discreet.data.table import Table
+    >>> table = Table("visits.parquet", domain=Domain({"age": Integer(0, 119)}), unit=None)
+    >>> AggregateSource(lambda expressions: None, table, ("age",)).columns
+    ('age',)
+    """
 
     aggregate: Callable[[list[Expression]], Sealed]
     table: Table

@@ -1,8 +1,9 @@
 """A private decision tree: a forest of one (`random_forest`), whose splits can be read.
 
-Theorem.  A fiftieth of the budget buys a noisy number of rows, half of the rest the choices of the levels by the
+Theorem.  A twentieth of the budget buys a noisy number of rows, half of the rest the choices of the levels by the
 exponential mechanism, a level at a time and all its nodes for the price of one, and half the counts of the leaves.
-Where rows are few for the budget, splits are taken at random and the leaves get all of it.
+Where rows are few for the budget, splits are taken at random and the leaves get all of it; where they are very few, the
+leaves elect their classes, and `predict_proba` knows only 0 and 1.
 Proof: docs/theory/private_trees.md.
 """
 

@@ -1,12 +1,13 @@
-"""One private tree: splits chosen level by level among random ones, then noisy counts of the classes in the leaves.
+"""One private tree: splits chosen level by level among random ones, then the classes of the leaves.
 
 Theorem.  A row is in one node of a level, and adding it changes, in that node alone, the score of a split
 
     floor(2^8 G(left)) + floor(2^8 G(right)),   G(c) = sum over classes of c_k^2 / sum over classes of c_k,
 
 by at most 2^8.  So the choices of all nodes of a level together cost one choice by the exponential mechanism at
-sensitivity 2^8, and the counts of all leaves one histogram: l1 and squared l2 distance 1.  Candidates come from public
-coins and the declaration.  Proof: docs/theory/private_trees.md.
+sensitivity 2^8, and the counts of all leaves one histogram: l1 and squared l2 distance 1.  Or each leaf elects its
+class, with counts for scores, which a row can only raise: elections of all leaves cost one election of monotone scores
+at sensitivity 1.  Candidates come from public coins and the declaration.  Proof: docs/theory/private_trees.md.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.trees.cells import MOST, Cells
 from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.privacy.event import ComposedEvent, Event, RepeatedEvent
 from discreet.release.noise import Noise, variance
 
@@ -66,12 +68,15 @@ class PrivateTree:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Growth:
-    """How one tree is grown: without a `choice` every node takes its first candidate, at random."""
+    """How one tree is grown: without a `choice` every node takes one split, at random.
+
+    Leaves are counted with noise, or elect their class, and then say nothing more than that.
+    """
 
     depth: int
     candidates: int
     choice: Exponential | None
-    noise: Noise
+    leaves: Noise | Exponential | PermuteAndFlip
 
     def __call__(
         self,
@@ -90,34 +95,40 @@ class Growth:
 
         nodes, splits, reach = np.zeros(len(labels), dtype=np.int64), [], Reach.of(cells)
         for level in range(self.depth):
-            each = self.candidates if self.choice is not None else 1
-            offered = candidates(cells, reach, each, coins)
-            chosen = np.arange(1 << level) * each
-            if self.choice is not None:
-                scores = gini(tallied(nodes, lines, labels, offered, each, classes))
-                chosen += [self.choice(line, rng=rng) for line in scores]
-            splits.append(offered.at(chosen))
+            if self.choice is None:
+                splits.append(central(cells, reach, coins))
+            else:
+                offered = candidates(cells, reach, self.candidates, coins)
+                scores = gini(tallied(nodes, lines, labels, offered, self.candidates, classes))
+                chosen = [self.choice(line, rng=rng) for line in scores]
+                splits.append(offered.at(np.arange(1 << level) * self.candidates + chosen))
             descend(nodes, lines, splits[-1].column, splits[-1].right)
             reach = reach.below(splits[-1], cells)
         counts = leaf_counts(nodes, labels, 1 << self.depth, classes)
-        return PrivateTree(
-            tuple(splits), smoothed(np.asarray(self.noise(counts, rng=rng)), variance(self.noise) ** 0.5)
-        )
+        if isinstance(self.leaves, Exponential | PermuteAndFlip):
+            elected = [self.leaves(line, rng=rng) for line in counts]
+            return PrivateTree(tuple(splits), np.eye(classes)[elected])
+        noisy = np.asarray(self.leaves(counts, rng=rng))
+        return PrivateTree(tuple(splits), smoothed(noisy, variance(self.leaves) ** 0.5))
 
     def event(self) -> Event:
         """What ran: a choice a level, and the leaves."""
         if self.choice is None:
-            return self.noise.event()
+            return self.leaves.event()
         chosen = RepeatedEvent(event=self.choice.event(), count=self.depth)
-        return ComposedEvent(events=(chosen, self.noise.event()))
+        return ComposedEvent(events=(chosen, self.leaves.event()))
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The first and the last cell of every column that a row in a node can have, as far as cuts in their order tell."""
+    """The first and the last cell of every column that a row in a node can have, as far as cuts in their order tell.
+
+    And how often the column is cut above the node.
+    """
 
     first: Whole  # (nodes, columns)
     last: Whole  # (nodes, columns)
+    cuts: Whole  # (nodes, columns)
 
     @classmethod
     def of(cls, cells: Cells) -> Reach:
@@ -125,18 +136,19 @@ class Reach:
         import numpy as np
 
         last = np.array([cells.sizes], dtype=np.int64) - 1
-        return cls(np.zeros_like(last), last)
+        return cls(np.zeros_like(last), last, np.zeros_like(last))
 
     def below(self, split: Split, cells: Cells) -> Reach:
         """Those of the children, left and right in turn."""
         import numpy as np
 
-        first, last = np.repeat(self.first, 2, axis=0), np.repeat(self.last, 2, axis=0)
+        first, last, cuts = (np.repeat(part, 2, axis=0) for part in (self.first, self.last, self.cuts))
+        cuts[np.arange(len(cuts)), np.repeat(split.column, 2)] += 1
         told = np.nonzero(np.array(cells.ordered)[split.column])[0]
         column, cut = split.column[told], split.cut[told]
         last[2 * told, column] = np.minimum(last[2 * told, column], cut - 1)
         first[2 * told + 1, column] = np.maximum(first[2 * told + 1, column], cut)
-        return Reach(first, last)
+        return Reach(first, last, cuts)
 
 
 def candidates(cells: Cells, reach: Reach, each: int, coins: np.random.Generator) -> Split:
@@ -154,8 +166,33 @@ def candidates(cells: Cells, reach: Reach, each: int, coins: np.random.Generator
 
     node = np.repeat(np.arange(len(reach.first)), each)
     column = (coins.random((len(node), len(cells.sizes))) * (reach.last > reach.first)[node]).argmax(axis=1)
+    return _cut(cells, reach, node, column, coins.random(len(node)), coins)
+
+
+def central(cells: Cells, reach: Reach, coins: np.random.Generator) -> Split:
+    """One random split a node: of a column that is cut least often above it, in the middle half of what it can reach.
+
+    >>> import numpy as np
+    >>> from discreet.data.columns import Integer
+    >>> from discreet.data.domain import Domain
+    >>> cells = Cells(Domain({"age": Integer(0, 63)}), most=64)
+    >>> 16 < int(central(cells, Reach.of(cells), np.random.default_rng(1)).cut[0]) <= 48
+    True
+    """
+    import numpy as np
+
+    often = np.where(reach.last > reach.first, reach.cuts, np.iinfo(np.int32).max)
+    column = (often + coins.random(often.shape)).argmin(axis=1)
+    node = np.arange(len(often))
+    return _cut(cells, reach, node, column, 0.25 + coins.random(len(node)) / 2, coins)
+
+
+def _cut(cells: Cells, reach: Reach, node: Whole, column: Whole, parts: Floats, coins: np.random.Generator) -> Split:
+    """Splits of these columns at these parts of what the nodes can reach."""
+    import numpy as np
+
     first, last = reach.first[node, column], reach.last[node, column]
-    cut = first + 1 + np.floor(coins.random(len(node)) * np.maximum(last - first, 1)).astype(np.int64)
+    cut = first + 1 + np.floor(parts * np.maximum(last - first, 1)).astype(np.int64)
     rank = np.tile(np.arange(MOST), (len(cells.sizes), 1))
     for place, (size, ordered) in enumerate(zip(cells.sizes, cells.ordered, strict=True)):
         if not ordered:

@@ -36,6 +36,7 @@ SCALE = 1 << 10  # what a vector of full length becomes
 ON, OFF = 29, 41  # weights of squares and of products: 41^2 = 1681 < 1682 = 2 29^2
 RADII = 17  # candidates, each the one before divided by the root of 2
 EXACT = 1 << 53  # below this, sums of floats that hold integers are exact in any order
+STEPS = 10  # down from the largest radius, where rows are too few for all
 CUT = 3  # times as many rows are cut as the noise is worth
 
 
@@ -45,14 +46,29 @@ def within(vectors: Floats, radius: float, *, scale: int = SCALE) -> Whole:
     >>> import numpy as np
     >>> within(np.array([[3.0, 4.0], [0.3, 0.4]]), 1.0, scale=10).tolist()
     [[6, 8], [3, 4]]
+    >>> within(np.array([[np.nan, 1.0]]), 1.0).tolist()
+    [[0, 0]]
     """
     import numpy as np
 
     lengths = np.sqrt(squares(vectors))
-    factors = scale / np.maximum(lengths, radius)
-    made = np.trunc(vectors * factors[:, None]).astype(np.int64)
+    with np.errstate(invalid="ignore"):  # infinity times 0, which is caught below
+        units = vectors * (scale / np.maximum(lengths, radius))[:, None]
+        units[~(np.abs(units) <= scale).all(axis=1)] = 0.0  # NaN too: as an integer it would be -2^63, of square 0
+    made = np.trunc(units).astype(np.int64)
     made[(made * made).sum(axis=1) > scale * scale] = 0  # rounding never gets here; if it did, the bound still holds
     return made
+
+
+def shrunk(vector: Floats, sd: float) -> Floats:
+    """A noisy vector made shorter by the part of its length that is noise (James, Stein 1961).
+
+    >>> import numpy as np
+    >>> shrunk(np.array([3.0, 4.0]), 0.0), shrunk(np.array([3.0, 4.0]), 5.0)
+    (array([3., 4.]), array([0., 0.]))
+    """
+    length = float((vector * vector).sum())
+    return vector * max(0.0, 1 - len(vector) * sd**2 / length) if length > 0 else vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,12 +217,18 @@ def noisy_radius(
     largest: float,
     width: int,
     *,
+    rows: float,
     allowance: Allowance,
     share: Fraction,
     later: Fraction,
     rng: RandomSource | None,
 ) -> tuple[float, tuple[Event, ...]]:
-    """A radius outside which there are about as many rows as the noise of the moments, with share `later`, is worth."""
+    """A radius outside which there are about as many rows as the noise of the moments, with share `later`, is worth.
+
+    `rows` is a number of rows that was released before: no more than a quarter of them are aimed at, and the smallest
+    radius is preferred to the largest for no more than half of them and one a step, so that of a few dozen rows or more
+    the best radius does not leave all outside.
+    """
     import numpy as np
 
     choice = allowance.choice(share, sensitivity=1)
@@ -214,9 +236,10 @@ def noisy_radius(
     sd = math.sqrt(variance(allowance.noise(later, absolute=absolute, square=square)))
     worth = CUT * sd / OFF / SCALE**2 * math.sqrt(width)  # rows whose moments are as large as the noise
     blur = float(1 / choice.rate)  # rows that the choice cannot tell apart
-    target = math.ceil(min(max(worth, 2 * blur), 1e15))
+    target = math.ceil(min(max(worth, 2 * blur), max(rows / 4, 1.0), 1e15))
     radii = largest * 2.0 ** (-np.arange(RADII) / 2)
     outside = np.array([np.count_nonzero(lengths > radius) for radius in radii], dtype=np.int64)
-    price = math.ceil(min(2 * blur, 1e12))  # for every step up: radii beyond all rows are no use
-    scores = -np.abs(outside - target) - price * np.arange(RADII - 1, -1, -1)
+    steps = RADII - 1 if 4 * (RADII - 1) * blur <= rows else STEPS  # down, that are worth something
+    price = math.ceil(min(2 * blur, max(rows, 0.0) / (2 * steps), 1e12))  # of one: radii beyond all rows are no use
+    scores = -np.abs(outside - target) - price * np.maximum(steps - np.arange(RADII), 0)
     return float(radii[choice(scores, rng=rng)]), (choice.event(),)

@@ -4,7 +4,8 @@ Theorem.  `fit` keeps the budget for one row added or removed.  Its steps have f
 `expected_rows` says how many to expect), in more than AXES entries the directions of `principal_components_fit`, the
 counts of a grid along them, which a row moves by 1, and for each centre the number of rows that are nearest to it and
 the sum of their distances from it, clipped to a public radius, which a row moves by (SCALE / 2, u) with
-|u| <= SCALE.  Proof: docs/theory/clustering.md.
+|u| <= SCALE.  In more than AXES entries, for one cluster, or where by the count noise would drown all directions,
+everything else is spent on `one_centre`, and all centres are that one.  Proof: docs/theory/clustering.md.
 
 Under (epsilon, delta) all noise is Laplace at epsilon or all of it Gaussian, whichever has less by public numbers: with
 two or three steps Laplace noise is less.  Lloyd's algorithm with noise is due to Blum, Dwork, McSherry, Nissim 2005, a
@@ -32,6 +33,7 @@ from discreet.learning.scaling_units import in_units
 from discreet.learning.vectors.clipped_moments import mean_sensitivities, noisy_means
 from discreet.learning.vectors.k_means_grid import CELLS, HEAVIEST, first_centres, side
 from discreet.learning.vectors.least_noise import least_noise
+from discreet.learning.vectors.one_centre import directions_are_lost, one_centre
 from discreet.learning.vectors.principal_components_fit import entries, subspace
 from discreet.privacy.event import ComposedEvent, Event
 from discreet.privacy.guarantee import Guarantee
@@ -69,6 +71,7 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
     There are at most 4096 clusters.  `expected_rows` is a public guess of how many rows there are; without it a noisy
     count is bought.  After `fit`: `cluster_centers_` (in units of the columns; a category has one entry a value), and
     `centres_` between -1 and 1.
+    Where wide rows are so few for the budget that groups cannot be told from noise, all centres are one and the same.
     There are no `labels_` and no `inertia_`: both would be about the private rows.
 
     >>> import numpy as np
@@ -109,7 +112,14 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
         wide = design.width > AXES
         allowance = allowance_for(budget, design.width, k)
         vectors = design.floats(rows)
-        first = self._along(vectors, design, allowance, rng) if wide else self._over(vectors, allowance, rng)
+        number, counted, paid = self._number(len(vectors), allowance, rng)
+        amount = DIRECTIONS * allowance.total
+        if wide and (k == 1 or directions_are_lost(design.width, number, allowance=allowance, amount=amount)):
+            longest = math.sqrt(design.square)
+            centre, events = one_centre(vectors, longest, rows=number, allowance=allowance, amount=paid, rng=rng)
+            self._keep(design, np.repeat(centre[None, :], k, axis=0), counted + events)
+            return
+        first = (self._along if wide else self._over)(vectors, design, number, allowance, rng)
         nearest = _nearest(vectors, first.centres)
         found = noisy_means(
             vectors - first.centres[nearest],
@@ -117,39 +127,48 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
             k,
             radius=min(first.clip, 2 * math.sqrt(design.square)),
             allowance=allowance,
-            share=allowance.total - first.spent,
+            share=paid - first.spent,
             rng=rng,
         )
         sd = found.sum_sd / np.maximum(found.counts, max(found.count_sd, 1.0))  # of each entry of a mean
         moves = found.means * (first.doubt / (first.doubt + sd**2))[:, None]
-        self.design_ = design
-        self.centres_ = np.clip(first.centres + moves, -1.0, 1.0)
-        self.cluster_centers_ = in_units(design, self.centres_)
-        self.event_ = ComposedEvent(events=first.events + found.events)
-        longest = 2 * (math.isqrt(design.width - 1) + 1)  # vectors and centres have entries between -1 and 1
-        self.domain_out_ = Domain({f"kmeans{place}": Real(0, longest) for place in range(k)})
+        self._keep(design, np.clip(first.centres + moves, -1.0, 1.0), counted + first.events + found.events)
 
-    def _over(self, vectors: Floats, allowance: Allowance, rng: RandomSource | None) -> First:
+    def _keep(self, design: Design, centres: Floats, events: tuple[Event, ...]) -> None:
+        """What a fitted model has."""
+        self.design_, self.centres_, self.event_ = design, centres, ComposedEvent(events=events)
+        self.cluster_centers_ = in_units(design, centres)
+        longest = 2 * (math.isqrt(design.width - 1) + 1)  # vectors and centres have entries between -1 and 1
+        self.domain_out_ = Domain({f"kmeans{place}": Real(0, longest) for place in range(len(centres))})
+
+    def _number(
+        self, rows: int, allowance: Allowance, rng: RandomSource | None
+    ) -> tuple[float, tuple[Event, ...], Fraction]:
+        """How many rows there are, as far as it is public or bought, what ran, and what is left to spend."""
+        if self.expected_rows is not None:
+            return float(self.expected_rows), (), allowance.total
+        counting = allowance.noise(COUNT * allowance.total, absolute=1, square=1)
+        return float(counting(rows, rng=rng)), (counting.event(),), (1 - COUNT) * allowance.total
+
+    def _over(
+        self, vectors: Floats, design: Design, rows: float, allowance: Allowance, rng: RandomSource | None
+    ) -> First:
         """A grid over the vectors themselves."""
-        events: tuple[Event, ...] = ()
-        spent, rows = GRID * allowance.total, float(self.expected_rows or 0)
-        if self.expected_rows is None:
-            counting = allowance.noise(COUNT * allowance.total, absolute=1, square=1)
-            rows, events = float(counting(len(vectors), rng=rng)), (counting.event(),)
-            spent += COUNT * allowance.total
         noise = allowance.noise(GRID * allowance.total, absolute=1, square=1)
-        axes = vectors.shape[1]
+        axes = design.width
         parts = side(rows, math.sqrt(variance(noise)), axes=axes, clusters=self.n_clusters)
         centres, spread = first_centres(vectors, self.n_clusters, rows, parts=parts, noise=noise, rng=rng)
         return First(
             centres=centres,
             clip=CLIP * max(spread, math.sqrt(axes / 3) / parts),
             doubt=1 / (3 * parts**2),  # the variance of a place inside a cell
-            events=(*events, noise.event()),
-            spent=spent,
+            events=(noise.event(),),
+            spent=GRID * allowance.total,
         )
 
-    def _along(self, vectors: Floats, design: Design, allowance: Allowance, rng: RandomSource | None) -> First:
+    def _along(
+        self, vectors: Floats, design: Design, rows: float, allowance: Allowance, rng: RandomSource | None
+    ) -> First:
         """A grid along the main directions of wide vectors, at most one fewer than there are clusters."""
         import numpy as np
 
@@ -161,7 +180,6 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):
             DEVIATIONS * found.radius / math.sqrt(design.width)
         )  # no more than noise: as any direction
         noise = allowance.noise(GRID_ALONG * allowance.total, absolute=1, square=1)
-        rows = found.count if self.expected_rows is None else float(self.expected_rows)
         parts = side(rows, math.sqrt(variance(noise)), axes=axes, clusters=self.n_clusters)
         points = products(vectors - found.mean, found.directions[:axes]) / widths
         middle, _ = first_centres(points, self.n_clusters, rows, parts=parts, noise=noise, rng=rng)

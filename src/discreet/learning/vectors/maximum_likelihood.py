@@ -124,6 +124,7 @@ class MaximumLikelihoodClassifier(PrivateClassifier):
             np.sqrt(squares(moved)),
             2 * largest,
             width,
+            rows=float(rough.counts.sum()),
             allowance=allowance,
             share=RADIUS * total,
             later=REST * total,

@@ -13,12 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from discreet.data.columns import Column
 from discreet.data.domain import Domain
 from discreet.data.records import Records
-from discreet.errors import UnsupportedError, require
+from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateClassifier
@@ -91,19 +90,10 @@ class KNeighborsClassifier(PrivateClassifier):
 
     voters_: Voters | None
 
-    def fit_rows(
-        self,
-        rows: Records,
-        *,
-        target: str | None = None,
-        declared: Column | None = None,
-        budget: Guarantee | None = None,
-        rng: RandomSource | None = None,
-    ) -> Self:
-        """As `fit` and a curator call it; a curator gives models away, and one with `queries` holds private rows."""
-        if budget is not None and self.queries is not None:
-            raise UnsupportedError("a model with queries= holds private rows and stays with them: leave out queries=")
-        return super().fit_rows(rows, target=target, declared=declared, budget=budget, rng=rng)
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the model answers from the private rows themselves: with `queries`."""
+        return self.queries is not None
 
     def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
         import numpy as np

@@ -11,7 +11,7 @@ Proof: docs/theory/nearest_neighbours.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from discreet.data.columns import Column
 from discreet.data.domain import Domain
@@ -63,20 +63,6 @@ class LabelPrivateNeighbors(PrivateClassifier):
         self.budget = budget
         self.domain = domain
         self.classes = classes
-
-    def fit_rows(
-        self,
-        rows: Records,
-        *,
-        target: str | None = None,
-        declared: Column | None = None,
-        budget: Guarantee | None = None,
-        rng: RandomSource | None = None,
-    ) -> Self:
-        """As `fit` calls it; a curator hides rows, which this model does not, and is refused."""
-        if budget is not None:
-            raise UnsupportedError("this model hides labels, not rows: fit it outside the curator, on public features")
-        return super().fit_rows(rows, target=target, declared=declared, rng=rng)
 
     def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
         import numpy as np

@@ -54,7 +54,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
     >>> X = np.column_stack([x, x + rng.normal(0, 5, 5000), rng.normal(50, 5, 5000)]).round()
     >>> pca = PCA(1, budget=ZCDP(0.5), domain=Domain({name: Integer(0, 100) for name in "abc"}))
     >>> pca.fit(X, rng=SeededRandom(1)).components_.round(1).tolist()
-    [[0.7, 0.7, 0.0]]
+    [[0.7, 0.7, -0.0]]
     >>> pca.privacy()
     ZCDP(rho=0.5)
     """

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.row_by_row import squares
-from discreet.learning.vectors.clipped_moments import noisy_means, noisy_moments, noisy_radius
+from discreet.learning.vectors.clipped_moments import noisy_means, noisy_moments, noisy_radius, shrunk
 from discreet.privacy.event import Event
 from discreet.release.allowance import Allowance
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-MEAN, RADIUS = Fraction(1, 5), Fraction(3, 100)  # shares of the amount; the moments get the rest
+MEAN, RADIUS = Fraction(1, 5), Fraction(1, 20)  # shares of the amount; the moments get the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,14 @@ def subspace(
     lengths = np.sqrt(squares(moved))
     reach = largest + float(np.sqrt((centre * centre).sum()))
     radius, chosen = noisy_radius(
-        lengths, reach, width, allowance=allowance, share=RADIUS * amount, later=later, rng=rng
+        lengths,
+        reach,
+        width,
+        rows=float(rough.counts[0]),
+        allowance=allowance,
+        share=RADIUS * amount,
+        later=later,
+        rng=rng,
     )
     found = noisy_moments(moved, one, 1, radius=radius, allowance=allowance, share=later, rng=rng)
     count = max(float(found.counts[0]), found.count_sd, 1.0)
@@ -77,17 +84,6 @@ def subspace(
         radius=radius,
         events=rough.events + chosen + found.events,
     )
-
-
-def shrunk(vector: Floats, sd: float) -> Floats:
-    """A noisy vector made shorter by the part of its length that is noise (James, Stein 1961).
-
-    >>> import numpy as np
-    >>> shrunk(np.array([3.0, 4.0]), 0.0), shrunk(np.array([3.0, 4.0]), 5.0)
-    (array([3., 4.]), array([0., 0.]))
-    """
-    length = float((vector * vector).sum())
-    return vector * max(0.0, 1 - len(vector) * sd**2 / length) if length > 0 else vector
 
 
 def corrected(values: Floats, threshold: float) -> Floats:
