@@ -1,0 +1,1 @@
+"""The console: pages for stewards, analysts and auditors, rendered on the server."""

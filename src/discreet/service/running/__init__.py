@@ -1,0 +1,1 @@
+"""Orders run in killable children, within limits set from public facts."""
