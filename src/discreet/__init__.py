@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from discreet import privacy as privacy
     from discreet import queries as queries
     from discreet import release as release
+    from discreet import service as service
     from discreet import structured as structured
     from discreet import synthesis as synthesis
     from discreet.curator import Curator as Curator
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from discreet.privacy import GaussianDP as GaussianDP
     from discreet.privacy import PureDP as PureDP
     from discreet.queries import marginals as marginals
+    from discreet.service import Client as Client
 
 _PACKAGES = (
     "attacks",
@@ -64,6 +66,7 @@ _PACKAGES = (
     "privacy",
     "queries",
     "release",
+    "service",
     "structured",
     "synthesis",
 )
@@ -74,6 +77,7 @@ _NAMES = {
     **dict.fromkeys(("PureDP", "ApproxDP", "ZCDP", "GaussianDP"), "discreet.privacy"),
     "marginals": "discreet.queries",
     "plan": "discreet.planning",
+    "Client": "discreet.service",
 }
 
 

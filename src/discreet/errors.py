@@ -3,9 +3,11 @@
     DiscreetError
     ├── ParameterError (ValueError)   a number outside its domain
     ├── DomainError                   data or a query outside the declared domain
+    │   └── SourceError               where the rows are is not as it was declared
     ├── UnsupportedError              a combination no theorem here covers
     ├── BudgetExhausted               the filter refused; nothing was run
     ├── LedgerError                   the record is missing, torn or out of order
+    ├── ServiceError                  a service refused, withheld or was not reached
     └── EntropyError                  the operating system gave no randomness; nothing was drawn
 
 Messages are built from public facts only: parameters, schema, budgets.
@@ -27,6 +29,18 @@ class DomainError(DiscreetError):
     """Data or a query lies outside the declared domain."""
 
 
+class SourceError(DomainError):
+    """Where the rows of a table are is not as it was declared: no such file or column, or none that can be read.
+
+    The message may name places of this machine.  It is for whoever holds the data: a service says one constant
+    sentence instead, and writes `declared`, what of the declaration was not found, to the operator's log.
+    """
+
+    def __init__(self, message: str, *, declared: str | None = None) -> None:
+        super().__init__(message)
+        self.declared = declared
+
+
 class UnsupportedError(DiscreetError):
     """No theorem here covers this combination; the message says what to do instead."""
 
@@ -34,14 +48,27 @@ class UnsupportedError(DiscreetError):
 class BudgetExhausted(DiscreetError):
     """The privacy filter refused the spend.  Nothing was run and nothing was spent."""
 
-    def __init__(self, *, requested: object, remaining: object) -> None:
-        super().__init__(f"budget exhausted: requested {requested}, remaining {remaining}")
+    def __init__(self, *, requested: object, remaining: object, said: str | None = None) -> None:
+        super().__init__(said or f"budget exhausted: requested {requested}, remaining {remaining}")
         self.requested = requested
         self.remaining = remaining
 
 
 class LedgerError(DiscreetError):
     """The record is missing, torn or out of order."""
+
+
+class ServiceError(DiscreetError):
+    """A service refused, withheld an answer, or could not be reached; `kind` says which in one word.
+
+    `charged` is True where budget was spent all the same, False where none was, None where nobody can know.
+    """
+
+    def __init__(self, message: str, *, kind: str, status: int | None = None, charged: bool | None = False) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.status = status
+        self.charged = charged
 
 
 class EntropyError(DiscreetError):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from discreet.curator import Curator
@@ -9,6 +10,7 @@ from discreet.data import Boolean, Categorical, Domain, Identifier, Integer, Rea
 from discreet.hazmat.entropy import SeededRandom
 from discreet.ledger import Ledger
 from discreet.privacy import ApproxDP
+from tests.curator.commands import DECLARATION
 
 DOMAIN = Domain({
     "patient": Identifier(),
@@ -47,3 +49,14 @@ def ledger():
 @pytest.fixture
 def curator(visits, ledger):
     return Curator({"visits": visits}, budget=ApproxDP(2.0, 1e-6), ledger=ledger, rng=SeededRandom(1))
+
+
+@pytest.fixture
+def home(tmp_path, rows, monkeypatch):
+    """A folder with the rows and their declaration, in which commands are run."""
+    for name in ("DISCREET_URL", "DISCREET_TOKEN", "DISCREET_CURATOR"):
+        monkeypatch.delenv(name, raising=False)
+    pq.write_table(rows, tmp_path / "visits.parquet")
+    (tmp_path / "visits.toml").write_text(DECLARATION)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

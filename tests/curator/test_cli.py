@@ -5,21 +5,12 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli import app
 from discreet.curator import Curator
 from discreet.errors import BudgetExhausted, DiscreetError, ParameterError
 from discreet.release import Release
+from tests.curator.commands import SQL, init, run
 
-SQL = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
-DECLARATION = """
-patient = { type = "identifier" }
-ward = { type = "categorical", values = ["cardiology", "oncology", "surgery"] }
-age = { type = "integer", low = 0, high = 119 }
-cost = { type = "real", low = 0, high = 5000, step = "0.01" }
-readmitted = { type = "boolean" }
-"""
 LINKED = """
 ledger = "ledger.db"
 [budget]
@@ -38,22 +29,6 @@ rows_per_unit = 2
 who = { type = "identifier" }
 icu = { type = "boolean" }
 """
-
-
-@pytest.fixture
-def home(tmp_path, rows, monkeypatch):
-    pq.write_table(rows, tmp_path / "visits.parquet")
-    (tmp_path / "visits.toml").write_text(DECLARATION)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def init(*words):
-    return run("init", "visits.parquet", "--unit", "patient", "--epsilon", "1", "--delta", "1e-6", *words)
 
 
 def test_from_a_file_to_an_answer(home):
@@ -200,3 +175,12 @@ def test_bench_measures_this_machine():
 
     assert len(rows) == 5
     assert all(row["value"] > 0 for row in rows)
+
+
+def test_bench_names_the_benchmarks_there_are():
+    refused = run("bench", "--only", "weather")
+
+    assert refused.exit_code == 1
+    assert isinstance(refused.exception, ParameterError)
+    assert "no benchmark 'weather'" in str(refused.exception)
+    assert "noise" in str(refused.exception)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager
 from fractions import Fraction
 
 import duckdb
@@ -9,12 +11,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from discreet.cli.models import _watched
 from discreet.composition.choose import best
 from discreet.curator import Curator
 from discreet.data import Boolean, Domain, Identifier, Real, Table
-from discreet.errors import BudgetExhausted, ParameterError, UnsupportedError
+from discreet.errors import BudgetExhausted, LedgerError, ParameterError, UnsupportedError
 from discreet.learning import NeuralNetwork
-from discreet.learning.stored import to_bytes
+from discreet.learning.neural.checkpoint import Checkpoint
+from discreet.learning.neural.training import BlockSums
+from discreet.learning.stored import load, save, to_bytes
+from discreet.ledger import Ledger
 from discreet.privacy.guarantee import ZCDP, ApproxDP
 from discreet.privacy.neighbours import AddRemove
 from tests.arrays import torch
@@ -94,6 +100,153 @@ def test_a_unit_of_two_rows_is_charged_in_zcdp_with_twice_the_noise(tmp_path):
     assert isinstance(fitted(curators[1], epochs=1).privacy(), ZCDP)
 
 
+# A run that stops goes on under the charge that paid for it
+
+
+def stopping(at):
+    """Whom an epoch is told, and who then ends the run; a list of those that were told."""
+    seen = []
+
+    def progress(epoch):
+        seen.append(epoch.number)
+        if epoch.number == at:
+            raise KeyboardInterrupt
+
+    return seen, progress
+
+
+def stopped(curator, file, at=2, **changed):
+    """A fit that ends once an epoch was shown."""
+    seen, progress = stopping(at)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(curator, checkpoint=str(file), progress=progress, **changed)
+    return seen
+
+
+def steps_of(monkeypatch):
+    """A list that grows by one with every step that reads rows."""
+    steps, real = [], BlockSums.__call__
+    monkeypatch.setattr(BlockSums, "__call__", lambda self, taken: steps.append(len(taken)) or real(self, taken))
+    return steps
+
+
+def test_a_stopped_network_goes_on_under_the_charge_that_paid_for_it(tmp_path, monkeypatch):
+    """No step is taken twice and nothing is paid again; without its file it would be."""
+    curator, file = held(tmp_path), tmp_path / "run.npz"
+    steps = steps_of(monkeypatch)
+    assert stopped(curator, file) == [1, 2]
+    assert spent(curator) == (2, Fraction(1, 10**7))
+    curator, taken, again = held(tmp_path), len(steps), []
+    model = fitted(curator, checkpoint=str(file), progress=lambda epoch: again.append(epoch.number))
+
+    assert spent(curator) == (2, Fraction(1, 10**7))
+    assert again == [2, 3]
+    assert (taken, len(steps)) == (20, model.run_.steps)
+    assert not file.exists()
+    assert to_bytes(fitted(curator)) == to_bytes(fitted(curator, checkpoint=str(file))) == to_bytes(model)
+    assert len(steps) == model.run_.steps
+    stopped(curator, file, seed=1)
+    file.unlink()
+    with pytest.raises(BudgetExhausted):  # twin: a second run is a second release, 2 + 2 + 2 of 5
+        fitted(curator, checkpoint=str(file), seed=1)
+
+
+def test_a_stopped_network_goes_on_for_its_own_order_only(tmp_path):
+    """Another price, other settings, somebody else or a fresh model: refused before anything is paid or read."""
+    curator, file = held(tmp_path), tmp_path / "run.npz"
+    stopped(curator, file)
+    before = file.read_bytes()
+    others = [{"seed": 1}, {"epochs": 4}, {"learning_rate": 0.1}, {"hidden": (9,)}]
+    asked = {"table": "patients", "target": "ill", "budget": SPENT}
+    for changed in others:
+        with pytest.raises(ParameterError, match="settings of the stopped run"):
+            fitted(curator, checkpoint=str(file), **changed)
+    with pytest.raises(ParameterError, match="settings of the stopped run"):
+        fitted(curator, ApproxDP(1.0, 1e-7), checkpoint=str(file))
+    for who in ({"analyst": "bob"}, {"fresh": True}, {"columns": ["y", "x"]}):
+        with pytest.raises(ParameterError, match="paid for by another order"):
+            curator.fit(network(checkpoint=str(file)), **asked | who)
+    with pytest.raises(ParameterError, match="settings of the stopped run"):  # nor by who holds the rows himself
+        network(checkpoint=str(file), budget=SPENT, domain=DOMAIN.project(["x", "y"])).resume([[0.0, 0.0]], [True])
+
+    assert spent(curator) == (2, Fraction(1, 10**7))
+    assert file.read_bytes() == before
+    fitted(curator, checkpoint=str(file))
+    assert spent(curator) == (2, Fraction(1, 10**7))
+
+
+def test_the_checkpoint_of_nobody_pays_for_nothing(tmp_path):
+    """One of a run outside the curator, one that somebody holds, and one in no folder."""
+    curator, file = held(tmp_path), tmp_path / "run.npz"
+    _, progress = stopping(1)
+    alone = network(checkpoint=str(file), progress=progress, budget=SPENT, domain=DOMAIN.project(["x", "y"]))
+    with pytest.raises(KeyboardInterrupt):
+        alone.fit(np.zeros((10, 2)), np.zeros(10, dtype=bool))
+
+    with pytest.raises(ParameterError, match="paid for by another order"):
+        fitted(curator, checkpoint=str(file))
+    with Checkpoint(tmp_path / "held.npz", {}), pytest.raises(LedgerError, match="a run is going on"):
+        fitted(curator, checkpoint=str(tmp_path / "held.npz"))
+    with pytest.raises(ParameterError, match="a folder that can be written"):
+        fitted(curator, checkpoint=str(tmp_path / "nowhere" / "run.npz"))
+    assert spent(curator) == (0, 0)
+
+
+def test_a_run_that_ended_and_was_not_stored_goes_on_by_no_step_to_the_same_model(tmp_path, monkeypatch):
+    curator, file = held(tmp_path), tmp_path / "run.npz"
+    kept = []
+
+    def die(ledger, receipt, answer):
+        kept.append(answer)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "store", die)
+        with pytest.raises(KeyboardInterrupt):
+            fitted(curator, checkpoint=str(file))
+    steps = steps_of(monkeypatch)
+    model = fitted(curator, checkpoint=str(file))
+
+    assert steps == []
+    assert to_bytes(model) == kept[0]
+    assert spent(curator) == (2, Fraction(1, 10**7))
+    assert not file.exists()
+
+
+def test_the_rehearsal_takes_no_step_and_shows_nobody_anything(tmp_path, monkeypatch):
+    """It happens before the charge; and how a fit is watched does not make it another one."""
+    curator, seen, steps, real = held(tmp_path), [], [], BlockSums.__call__
+    paid = []
+    monkeypatch.setattr(BlockSums, "__call__", lambda self, taken: steps.append(spent(curator)) or real(self, taken))
+    model = fitted(curator, progress=lambda epoch: (seen.append(epoch.number), paid.append(spent(curator))))
+    again = fitted(curator, progress=lambda epoch: seen.append(epoch.number))
+
+    assert seen == [1, 2, 3]
+    assert set(paid) == set(steps) == {(2, Fraction(1, 10**7))}
+    assert len(steps) == model.run_.steps
+    assert to_bytes(again) == to_bytes(model)
+    save(again, tmp_path / "fitted.model")  # without who watched
+    assert to_bytes(load(tmp_path / "fitted.model")) == to_bytes(model)
+
+
+@pytest.mark.parametrize(("terminal", "here", "told"), [(True, True, [1, 2, 3]), (True, False, []), (False, True, [])])
+def test_the_command_shows_the_epochs_of_a_network_where_somebody_watches(tmp_path, monkeypatch, terminal, here, told):
+    """A bar for a network that is trained here; at a service, or in a log, there is none."""
+    shown, model = [], network()
+
+    @contextmanager
+    def bar(epochs, **how):
+        assert (epochs, how) == (3, {"shown": True, "doing": "training", "things": "epochs"})
+        yield shown.append
+
+    monkeypatch.setattr("discreet.synthesis.progress_bar.bar", bar)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    with _watched(model, here=here):
+        held(tmp_path).fit(model, table="patients", target="ill", budget=SPENT)
+
+    assert shown == told
+
+
 @pytest.mark.parametrize(
     ("changed", "error"),
     [
@@ -101,8 +254,10 @@ def test_a_unit_of_two_rows_is_charged_in_zcdp_with_twice_the_noise(tmp_path):
         ({"noise": "none"}, ParameterError),
         ({"module": torch.nn.Linear(2, 2)}, UnsupportedError),
         ({"budget": ZCDP(1e-18)}, ParameterError),
+        ({"progress": 3}, ParameterError),
+        ({"public_rows": ([[0.0]], [True])}, ParameterError),
     ],
-    ids=["clip", "noise", "module", "too much noise"],
+    ids=["clip", "noise", "module", "too much noise", "progress", "public rows"],
 )
 def test_a_network_that_cannot_be_trained_or_kept_is_refused_for_free(tmp_path, changed, error):
     curator = held(tmp_path)

@@ -82,6 +82,13 @@ def test_the_epsilon_for_an_error_is_the_least(curator):
         curator.explain(sql, error=1, epsilon=1)
 
 
+@pytest.mark.parametrize("error", [0, -1, float("nan"), float("inf"), 10**400, 10**5000, -(10**5000)], ids=range(7))
+def test_an_error_that_no_float_can_hold_is_refused_with_a_sentence(curator, error):
+    """Of the longest Python writes no digits: the twin that quotes it, or makes it a float, raises something else."""
+    with pytest.raises(ParameterError, match="error > 0"):
+        curator.explain("SELECT COUNT(*) AS n FROM visits", error=error)
+
+
 def test_an_explanation_says_why_and_what_is_removed(curator):
     found = curator.explain(MIXED, epsilon=1)
     text = str(found)

@@ -20,7 +20,7 @@ from discreet.data.domain import Domain
 from discreet.data.engines import positions, semantics, sources
 from discreet.data.engines.duckdb import DuckDB, checked
 from discreet.data.table import Table
-from discreet.errors import DiscreetError, DomainError, ParameterError, UnsupportedError
+from discreet.errors import DiscreetError, DomainError, ParameterError, SourceError, UnsupportedError
 from tests.data.tables import sql
 
 ROWS = {
@@ -113,6 +113,17 @@ def test_a_column_may_have_the_name_of_our_own():
 def test_a_missing_source_or_column_is_named(source, message):
     with pytest.raises(DomainError, match=message):
         run(source)
+
+
+def test_a_file_without_a_header_line_tells_no_row_of_it(tmp_path):
+    """Its first line is taken for names: of those, none is told but one that is nearly a declared name."""
+    file = tmp_path / "visits.csv"
+    file.write_text("4711,oncology,57\n4712,surgery,58\n")
+
+    with pytest.raises(SourceError, match=r"no column '\w+' in the source") as caught:
+        run(str(file))
+    assert caught.value.declared in (*PLAN.columns, PLAN.unit)
+    assert not any(word in str(caught.value) for word in ("4711", "oncology", "57"))
 
 
 def test_nothing_but_the_source_can_be_reached(tmp_path):

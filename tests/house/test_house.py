@@ -46,9 +46,19 @@ def test_the_house_names_no_address(name):
     assert "://" not in (ROOT / name).read_text()
 
 
-@pytest.mark.parametrize(("extra", "lock"), [("dev", "dev"), ("docs", "dev"), ("plot", "dev"), ("bench", "bench")])
+@pytest.mark.parametrize(
+    ("extra", "lock"),
+    [
+        ("dev", "dev"),
+        ("docs", "dev"),
+        ("plot", "dev"),
+        ("bench", "bench"),
+        ("service", "service"),
+        ("postgres", "service"),
+    ],
+)
 def test_what_the_project_asks_for_is_locked(extra, lock):
-    asked = PROJECT["project"]["dependencies"] * (lock == "dev") + PROJECT["project"]["optional-dependencies"][extra]
+    asked = PROJECT["project"]["dependencies"] * (lock != "bench") + PROJECT["project"]["optional-dependencies"][extra]
     names = {re.match(r"[\w.-]+", need)[0].lower() for need in asked} - {"discreet"}
 
     assert names - set(_locked(ROOT / f"requirements/{lock}.lock")) == set()

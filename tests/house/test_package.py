@@ -78,4 +78,4 @@ def test_everything_imported_is_declared(module):
     needs = [need for needs in project["optional-dependencies"].values() for need in needs] + project["dependencies"]
     declared = {re.match(r"[\w.-]+", need)[0].lower() for need in needs}
 
-    assert {name.lower() for name in packages_distributions()[module]} & declared
+    assert {name.lower().replace("_", "-") for name in packages_distributions()[module]} & declared

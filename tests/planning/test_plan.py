@@ -1,7 +1,9 @@
 """discreet.planning: the choice, what it rests on, and what is printed."""
 
+import json
 import math
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from discreet.errors import ParameterError, UnsupportedError
 from discreet.planning import Candidate, Cost, candidates, plan, register, unregister
 from discreet.planning.predict import Prediction, median_largest, ranked
 from discreet.privacy.neighbours import AddRemove, Replace
-from discreet.queries import marginals, thresholds
+from discreet.queries import counts, marginals, parities, thresholds
 from discreet.release import IndependentNoise
 from discreet.release.errors import Unproven
 from discreet.release.release import Release
@@ -175,6 +177,54 @@ def test_the_floor_lies_below_every_unbiased_mechanism():
                 assert all(floor.value <= row.largest for row in unbiased)
 
 
+@pytest.mark.parametrize("epsilon", [1, 8])
+@pytest.mark.parametrize("relation", [AddRemove, Replace])
+@pytest.mark.parametrize(
+    "workload", [thresholds(8), counts(BITS), parities(4, 2)], ids=["thresholds", "cells", "parities"]
+)
+def test_no_floor_lies_above_a_mechanism_of_the_plan(workload, relation, epsilon):
+    """Laplace noise under (8, 1e-6) is below the least Gaussian noise, which was once called a floor."""
+    made = plan(workload, n=1000, budget=dc.ApproxDP(epsilon, 1e-6, neighbours=relation), seconds=0)
+
+    for row, floor in product(made.rows, made.floors):
+        if row.basis == "theorem":
+            spread = math.sqrt(float(made.build(row.name).variances().max()))
+            assert floor.value <= (row.largest if "probability" in floor.what else spread)
+    assert made.bound is None or not made.bound.gaussian
+    assert not any(floor.gaussian for floor in made.floors)
+    if epsilon == 8 and relation is AddRemove and workload.shape == (8, 8):  # the twin would be caught
+        assert math.sqrt(float(made.mechanism().variances().max())) < made.gaussian.value
+
+
+def test_what_binds_gaussian_noise_alone_is_told_apart_and_not_drawn():
+    made = plan(thresholds(8), n=1000, budget=dc.ApproxDP(8, 1e-6, neighbours=AddRemove), seconds=0)
+    drawn = [value for layer in made.plot().to_dict()["layer"] for value in layer["data"]["values"]]
+
+    assert made.bound is None
+    assert made.to_dict()["bound"] is None
+    assert made.to_dict()["gaussian"] == made.gaussian.to_dict()
+    assert "for comparison, continuous Gaussian noise on every factorization" in str(made)
+    assert "other noise may have less" in made._repr_html_()
+    assert not any("Gaussian" in value.get("who", "") for value in drawn)
+    lines = [
+        value
+        for layer in plan(thresholds(8), n=1000, budget=dc.ZCDP(0.1), seconds=0).plot().to_dict()["layer"]
+        for value in layer["data"]["values"]
+        if "who" in value
+    ]
+    assert {value["who"] for value in lines} == {"every mechanism", "every unbiased mechanism"}
+
+
+@pytest.mark.parametrize("budget", [dc.PureDP(1), dc.PureDP(2000), dc.ZCDP(400), dc.ApproxDP(1, 1e-6)], ids=repr)
+def test_one_cell_and_large_budgets_are_planned(budget):
+    for workload in (thresholds(1), thresholds(8), thresholds(6)[5]):
+        made = plan(workload, n=100, budget=budget, seconds=0)
+
+        assert made.chosen.largest >= 0
+        assert made.bound is None or made.bound.value > 0
+    assert plan(thresholds(1), n=100, budget=budget, seconds=0).bound is None
+
+
 def test_the_advisor_prefers_independent_noise_where_multiplicative_weights_cannot_prove_anything():
     """10,000 random queries over 2^10 cells at n = 100,000: noise of 0.0042 n each, a proven 0.297 n otherwise."""
     domain = Domain({f"b{i}": Boolean() for i in range(10)})
@@ -193,7 +243,7 @@ def test_what_is_printed_names_the_choice_and_escapes_html():
     made = plan(PAIRS, n=100, budget=BUDGET, among=[hostile, candidate("known", Known, 1.0)])
 
     assert "-> <b>bold</b>" in str(made)
-    assert "24 queries over 16 cells, n = 100, ZCDP(rho=0.1)" in str(made)
+    assert "24 queries over 16 cells, assuming n = 100, ZCDP(rho=0.1)" in str(made)
     assert "<b>bold</b>" not in made._repr_html_()
     assert made.plot().to_dict()["layer"]
 
@@ -212,3 +262,23 @@ def test_the_chosen_mechanism_runs():
 
     assert release.answers.shape == (24,)
     assert noise(PAIRS, BUDGET, 2000).privacy() == release.privacy()
+
+
+def test_a_plan_shows_the_best_lower_bound_beside_its_choice():
+    made = plan(thresholds(64), n=1000, budget=dc.PureDP(0.5), seconds=0)
+    bound = dc.bounds.best(thresholds(64), n=1000, guarantee=dc.PureDP(0.5))
+    told = made.to_dict()
+
+    assert made.bound == bound
+    assert f"every mechanism: {bound.what} at least {bound.value:.3g} (packing: " in str(made)
+    assert bound.witness in made._repr_html_()
+    assert told["chosen"] == made.chosen.name
+    assert told["bound"] == bound.to_dict()
+    assert json.loads(json.dumps(told)) == told
+
+
+def test_a_plan_without_a_known_bound_says_so_by_none():
+    workload = dc.queries.random_counting(Domain({f"b{i}": Boolean() for i in range(9)}), 600, seed=1) * 0.5
+    made = plan(workload, n=50, budget=BUDGET, among=[candidate("known", Known, 1.0)], seconds=0)
+
+    assert (made.bound is None) == (made.to_dict()["bound"] is None) == (not made.floors)

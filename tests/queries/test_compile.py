@@ -2,6 +2,7 @@
 
 import math
 
+import duckdb
 import pytest
 
 from discreet.errors import UnsupportedError
@@ -54,6 +55,25 @@ def test_every_declared_key_is_listed_and_null_comes_last():
 
     assert [key.values() for key in keys] == [["cardiology", "oncology", "surgery"], [False, True, None], [0, 1, 2]]
     assert [key.size for key in keys] == [3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("floor(age / 50) * 50", [0, 50, 100]),
+        ("-3 * floor(age / 50)", [-6, -3, 0]),
+        ("floor(age / 50) * 0.5", [0, 0.5, 1.0]),
+        ("2 * (3 * floor(age / 60))", [0, 6]),
+        ("0 * age", [0]),
+    ],
+)
+def test_multiples_are_listed_and_nothing_between(key, values):
+    (grouping,) = groupings(parse(f"select {key} as k, count(*) from visits group by k", SCHEMA))
+    code = grouping.key().code.sql("duckdb")
+    found = duckdb.execute(f"SELECT DISTINCT {code} AS code FROM range(120) AS t(age) ORDER BY code").fetchall()
+
+    assert grouping.values() == values
+    assert [row[0] for row in found] == list(range(len(values)))  # every one of them occurs, and no other
 
 
 def test_too_many_keys_are_refused_with_their_number():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.errors import DiscreetError, DomainError, UnsupportedError
+from discreet.errors import DiscreetError, DomainError, ParameterError, UnsupportedError
 from discreet.queries.sql import parse
 from tests.queries.hospital import SCHEMA
 
@@ -87,6 +87,25 @@ def test_everything_else_is_refused_with_a_sentence(sql):
 def test_a_misspelt_column_is_met_with_the_right_one():
     with pytest.raises(DomainError, match="no column 'agee'; did you mean 'age'"):
         parse("select sum(agee) from visits", SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("sql", "taken"),
+    [
+        ("select count(*) as n, sum(age) as n_low from visits", "n_low"),
+        ("select sum(age) as n_high, count(*) as n from visits", "n_high"),
+        ("select ward as n_low, count(*) as n from visits group by ward", "n_low"),
+    ],
+)
+def test_no_column_is_called_like_an_end_of_the_interval_of_another(sql, taken):
+    with pytest.raises(ParameterError, match=f"another name than '{taken}'.*interval of 'n'"):
+        parse(sql, SCHEMA)
+
+
+def test_a_key_has_no_interval_and_its_name_leaves_others_free():
+    query = parse("select ward as n, count(*) as n_low, sum(age) as high from visits group by ward", SCHEMA)
+
+    assert [output.name for output in query.outputs] == ["n", "n_low", "high"]
 
 
 def test_the_unit_may_be_counted_and_nothing_else():

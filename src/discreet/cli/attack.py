@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from discreet.cli.options import Picture
+from discreet.cli.places import picture
 from discreet.privacy.guarantee import ApproxDP
 from discreet.terminal import shown, waiting
-
-Plot = Annotated[Path | None, typer.Option(help="write a picture: .svg, .png or .html")]
 
 app = typer.Typer(help="Attack made-up secrets behind a naive system and behind discreet.", no_args_is_help=True)
 
@@ -23,11 +22,12 @@ def reconstruct(
     epsilon: Annotated[str, typer.Option(help="discreet's budget for all answers")] = "1",
     delta: Annotated[str, typer.Option(help="with its delta")] = "1e-6",
     seed: Annotated[int, typer.Option(help="of the made-up secrets")] = 0,
-    plot: Plot = None,
+    plot: Picture = None,
 ) -> None:
     """Rebuild secret bits from many noisy counts."""
     from discreet.attacks.lab import compare_reconstruction
 
+    picture(plot)
     with waiting("attacking ..."):
         found = compare_reconstruction(rows, queries, noise=noise, budget=ApproxDP(epsilon, delta), seed=seed)
     shown(str(found))
@@ -46,11 +46,12 @@ def trace(
     epsilon: Annotated[str, typer.Option(help="discreet's budget for all columns")] = "1",
     delta: Annotated[str, typer.Option(help="with its delta")] = "1e-6",
     seed: Annotated[int, typer.Option(help="of the code and the pirates")] = 0,
-    plot: Plot = None,
+    plot: Picture = None,
 ) -> None:
     """Name those who mixed their marked copies."""
     from discreet.attacks.tracing_lab import compare_tracing
 
+    picture(plot)
     with waiting("tracing ..."):
         found = compare_tracing(users, pirates, strategy=strategy, budget=ApproxDP(epsilon, delta), seed=seed)  # type: ignore[arg-type]
     shown(str(found))

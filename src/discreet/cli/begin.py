@@ -1,33 +1,34 @@
-"""Commands to begin with: init, demo, bench."""
+"""Commands to begin with: init, demo."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from discreet.cli.options import DEFAULT, Delta, Epsilon, Json, Rho, price_of
-from discreet.terminal import shown, waiting
+from discreet.cli.options import DEFAULT, CapDelta, CapEpsilon, CapRho, price_of
+from discreet.cli.places import to_write
+from discreet.terminal import shown
 
 
 def init(
     source: Annotated[Path, typer.Argument(help="a Parquet or CSV file")],
     unit: Annotated[str | None, typer.Option(help="the column that names the privacy unit; none: each row")] = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
+    epsilon: CapEpsilon = None,
+    delta: CapDelta = None,
+    rho: CapRho = None,
     declaration: Annotated[Path | None, typer.Option(help="a TOML file with the columns")] = None,
-    rows_per_unit: Annotated[int, typer.Option(help="at most so many rows of one unit")] = 1,
-    groups_per_unit: Annotated[int, typer.Option(help="at most so many groups of one unit")] = 1,
+    rows_per_unit: Annotated[int, typer.Option(min=1, help="at most so many rows of one unit")] = 1,
+    groups_per_unit: Annotated[int, typer.Option(min=1, help="at most so many groups of one unit")] = 1,
     out: Annotated[Path, typer.Option("-o", "--out", help="the file to write")] = DEFAULT,
     force: Annotated[bool, typer.Option("--force", help="replace the file")] = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Write a curator's file.  Bounds are left blank unless declared: they are never read off the data."""
     from discreet.curator.start import start
 
-    price_of(epsilon, delta, rho)  # refuses a wrong price before anything is written
+    price_of(epsilon, delta, rho, what="cap")  # refuses a wrong one before anything is written
+    to_write(out)
     amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
     bounds = {"rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
     blanks = start(source, unit=unit, budget=amounts, declaration=declaration, bounds=bounds, out=out, force=force)
@@ -36,23 +37,9 @@ def init(
 
 def demo(
     folder: Annotated[Path, typer.Argument(help="where to write the data and the report")] = Path("out/demo"),
-    visits: Annotated[int, typer.Option(help="how many visits to make up")] = 1_000_000,
+    visits: Annotated[int, typer.Option(min=1, help="how many visits to make up")] = 1_000_000,
 ) -> None:
     """Make a hospital, ask it five questions, write a report."""
     from discreet.curator.demo import demo as run
 
     typer.echo(f"report: {run(folder, shown, visits=visits)}")
-
-
-def bench(
-    visits: Annotated[int, typer.Option(help="rows of the made-up table")] = 1_000_000,
-    as_json: Json = False,  # noqa: FBT002 - a flag
-) -> None:
-    """Measure noise and a question on this machine (comparisons with other systems: `make bench` in a clone)."""
-    from discreet.curator.speed import speed
-
-    with waiting("measuring ..."):
-        rows = speed(visits=visits)
-    found = [{"what": what, "value": value, "unit": unit} for what, value, unit in rows]
-    lines = [f"{what:45} {value:10.1f} {unit}" for what, value, unit in rows]
-    typer.echo(json.dumps(found, indent=2) if as_json else "\n".join(lines))

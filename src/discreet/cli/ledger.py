@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import DEFAULT, Delta, Epsilon, File, Json, Rho, TableName, price_of
+from discreet.cli.options import (
+    DEFAULT,
+    CapDelta,
+    CapEpsilon,
+    CapRho,
+    File,
+    Json,
+    TableName,
+    Url,
+    opened,
+    price_of,
+)
+from discreet.cli.places import to_write
 from discreet.errors import LedgerError
 from discreet.terminal import shown
 
@@ -31,13 +43,14 @@ class Form(StrEnum):
 
 
 @app.command("show")
-def show(curator: File = DEFAULT, as_json: Json = False) -> None:  # noqa: FBT002 - a flag
-    """Show caps, what is spent and what remains."""
-    from discreet.curator import Curator
+def show(curator: File = DEFAULT, url: Url = None, as_json: Json = False) -> None:  # noqa: FBT002 - a flag
+    """Show caps, what is spent and what is left, lane by lane."""
     from discreet.curator.balance import balances, rich_balances
+    from discreet.service.client import Client
 
-    found = Curator.open(curator)
-    typer.echo(json.dumps(balances(found), indent=2)) if as_json else shown(rich_balances(found))
+    with opened(curator, url) as found:
+        records = found.balances() if isinstance(found, Client) else balances(found)
+    typer.echo(json.dumps(records, indent=2)) if as_json else shown(rich_balances(records))
 
 
 @app.command("verify")
@@ -45,8 +58,8 @@ def verify(curator: File = DEFAULT, anchor: Kept = None) -> None:
     """Replay the whole ledger and check every hash; with an anchor, that nothing was rolled back."""
     from discreet.curator.config import ledger
 
-    with ledger(curator, verify=False) as opened:
-        found = opened.verify(anchor=_anchor(anchor))
+    with ledger(curator, verify=False) as book:
+        found = book.verify(anchor=_anchor(anchor))
     typer.echo(f"the ledger is whole: {found.id + 1} entries, last hash {found.hash}")
 
 
@@ -55,8 +68,8 @@ def export(curator: File = DEFAULT) -> None:
     """Print every entry as a line of JSON."""
     from discreet.curator.config import ledger
 
-    with ledger(curator) as opened:
-        for line in opened.export():
+    with ledger(curator) as book:
+        for line in book.export():
             typer.echo(line)
 
 
@@ -65,8 +78,8 @@ def anchor(curator: File = DEFAULT) -> None:
     """Print number and hash of the last entry, to keep outside: it makes a rollback visible."""
     from discreet.curator.config import ledger
 
-    with ledger(curator) as opened:
-        last = opened.anchor()
+    with ledger(curator) as book:
+        last = book.anchor()
     typer.echo(json.dumps({"id": last.id, "hash": last.hash}))
 
 
@@ -80,8 +93,10 @@ def report(
     """Write a report for an auditor: promises, caps, what was spent by whom, every entry, and whether all is whole."""
     from discreet.curator.config import ledger
 
-    with ledger(curator, verify=False) as opened:
-        found = opened.report(anchor=_anchor(anchor))
+    kept = _anchor(anchor)
+    to_write(out)
+    with ledger(curator, verify=False) as book:
+        found = book.report(anchor=kept)
     out.write_text(found.to_html() if form is Form.html else found.to_json() + "\n", encoding="utf-8")
     typer.echo(f"wrote {out}")
     if not found.verified:
@@ -92,22 +107,22 @@ def report(
 def top_up(
     unit: Annotated[str, typer.Argument(help="whose cap is raised")],
     reason: Reason,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
+    epsilon: CapEpsilon = None,
+    delta: CapDelta = None,
+    rho: CapRho = None,
     curator: File = DEFAULT,
     yes: Yes = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Raise a cap.  The promise to everybody, also for what was released before, becomes the larger one."""
     from discreet.curator.config import ledger
 
-    cap = price_of(epsilon, delta, rho)["budget"]
-    with ledger(curator) as opened:
-        before = opened.budget(unit).present.cap
+    cap = price_of(epsilon, delta, rho, what="cap")["budget"]
+    with ledger(curator) as book:
+        before = book.budget(unit).present.cap
         _agreed(
             f"Every {unit} was promised {before}. From now on the promise is {cap}, for all answers ever given.", yes
         )
-        _entered(opened.top_up(unit, cap, reason=reason))
+        _entered(book.top_up(unit, cap, reason=reason))
     typer.echo(f"now state the new budget in {curator}")
 
 
@@ -116,21 +131,21 @@ def renew(
     unit: Annotated[str, typer.Argument(help="whose budget is renewed")],
     period: Annotated[str, typer.Option(help="the name of the new period, such as 2027")],
     reason: Reason,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
+    epsilon: CapEpsilon = None,
+    delta: CapDelta = None,
+    rho: CapRho = None,
     curator: File = DEFAULT,
     yes: Yes = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Begin a period with a cap of its own.  Over all periods a person may lose the sum; what was left lapses."""
     from discreet.curator.config import ledger
 
-    cap = price_of(epsilon, delta, rho)["budget"]
-    with ledger(curator) as opened:
-        before = opened.budget(unit).balance.cap
+    cap = price_of(epsilon, delta, rho, what="cap")["budget"]
+    with ledger(curator) as book:
+        before = book.budget(unit).balance.cap
         _agreed(f"Over all periods every {unit} was promised {before}. The new period adds {cap} to that.", yes)
-        _entered(opened.renew(unit, period=period, cap=cap, reason=reason))
-        typer.echo(f"over all periods: {opened.budget(unit).balance.cap}")
+        _entered(book.renew(unit, period=period, cap=cap, reason=reason))
+        typer.echo(f"over all periods: {book.budget(unit).balance.cap}")
 
 
 @app.command("retire")
@@ -144,9 +159,9 @@ def retire(
     """Refuse further spends on a table.  What was spent stays spent."""
     from discreet.curator.config import ledger
 
-    with ledger(curator) as opened:
+    with ledger(curator) as book:
         _agreed(f"Nobody will be able to ask about {table} any more.", yes)
-        _entered(opened.retire(table, reason=reason, unit=unit))
+        _entered(book.retire(table, reason=reason, unit=unit))
 
 
 @app.command("reopen")
@@ -160,9 +175,9 @@ def reopen(
     """Take spends on a retired table again.  Nothing starts anew."""
     from discreet.curator.config import ledger
 
-    with ledger(curator) as opened:
+    with ledger(curator) as book:
         _agreed(f"Questions about {table} will be taken again, from what is left.", yes)
-        _entered(opened.reopen(table, reason=reason, unit=unit))
+        _entered(book.reopen(table, reason=reason, unit=unit))
 
 
 @app.command("erase")
@@ -177,15 +192,20 @@ def erase(
     """Note that people were erased: how many, and never who.  Their rows you delete yourself, first."""
     from discreet.curator.config import ledger
 
-    with ledger(curator) as opened:
+    with ledger(curator) as book:
         _agreed(f"The rows are deleted from {table}, which is now version {version}. What was spent stays spent.", yes)
-        _entered(opened.erase(table, version=version, requests=requests, unit=unit))
+        _entered(book.erase(table, version=version, requests=requests, unit=unit))
 
 
 def _anchor(file: Path | None) -> Anchor | None:
     from discreet.ledger import Anchor
 
-    return None if file is None else Anchor.read(file.read_text(encoding="utf-8"))
+    if file is None:
+        return None
+    try:
+        return Anchor.read(file.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise LedgerError(f"{file} is no anchor: it is not text") from None
 
 
 def _agreed(consequence: str, yes: bool) -> None:  # noqa: FBT001 - what was typed

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import DEFAULT, Analyst, Columns, Delta, Epsilon, File, Rho, listed, price_of
-from discreet.errors import ParameterError, require
+from discreet.cli.options import DEFAULT, Analyst, Columns, Delta, Epsilon, File, Rho, Url, listed, opened, price_of
+from discreet.cli.outcome import UsageError
+from discreet.cli.places import TABLES, saving, to_write
+from discreet.errors import ParameterError
 from discreet.terminal import waiting
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from discreet.learning.estimator import PrivateEstimator
 
 
 def fit(
@@ -24,23 +34,56 @@ def fit(
     rho: Rho = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="the file to write")] = Path("fitted.model"),
     curator: File = DEFAULT,
+    url: Url = None,
     analyst: Analyst = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="pay for a new fit")] = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Fit a model to a table: spend, read, fit, write."""
-    from discreet.curator import Curator
-    from discreet.learning.stored import named, save
+    from discreet.learning.stored import save
 
-    price, made = price_of(epsilon, delta, rho), named(model)
-    try:
-        wanted = made(**json.loads(settings))
-    except (ValueError, TypeError):
-        raise ParameterError(f"need parameters of {model} as JSON, such as {{}}, got {settings!r}") from None
+    price, wanted = price_of(epsilon, delta, rho), _made(model, settings)
+    to_write(out)
     asked = {"target": target, "columns": listed(columns), "analyst": analyst, "fresh": fresh, **price}
-    with waiting("fitting a model ..."):
-        fitted = Curator.open(curator).fit(wanted, table=table, **asked)
-    save(fitted, out)
+    with opened(curator, url) as held, _watched(wanted, here=url is None):
+        fitted = held.fit(wanted, table=table, **asked)
+    with saving(out):
+        save(fitted, out)
     typer.echo(f"wrote {model} to {out}; {fitted.privacy()}")
+
+
+def _made(model: str, settings: str) -> PrivateEstimator:
+    """The estimator of a name, with what was typed as its parameters."""
+    from inspect import signature
+
+    from discreet.learning.stored import named
+
+    made = named(model)
+    try:
+        given = json.loads(settings)
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        raise UsageError(f"need --settings as a JSON object, such as '{{\"epochs\": 3}}', got {settings!r}")
+    known = [name for name in signature(made).parameters if name not in ("budget", "domain")]
+    for name in given:
+        if name not in known:
+            raise ParameterError(f"{model} has no parameter {name!r} in --settings; there are {', '.join(known)}")
+    return made(**given)
+
+
+@contextmanager
+def _watched(model: PrivateEstimator, *, here: bool) -> Iterator[None]:
+    """A bar of the epochs of a network that is trained here, else a spinner; nothing where nobody watches."""
+    epochs = getattr(model, "epochs", None)
+    if not (here and "progress" in model.watching and isinstance(epochs, int) and sys.stderr.isatty()):
+        with waiting("fitting a model ..."):
+            yield
+        return
+    from discreet.synthesis.progress_bar import bar
+
+    with bar(epochs, shown=True, doing="training", things="epochs") as show:
+        model.set_params(progress=lambda epoch: show(epoch.number))
+        yield
 
 
 def predict(
@@ -55,14 +98,29 @@ def predict(
 
     from discreet.learning.stored import load
 
-    require(out.suffix.lower() in (".parquet", ".csv"), "an output ending in .parquet or .csv", out=str(out))
+    to_write(out, *TABLES)
     fitted = load(model)
     if not hasattr(fitted, "predict"):
         raise ParameterError(f"need a model that predicts, got {type(fitted).__name__}")
-    if not rows.is_file():
-        raise ParameterError(f"no file {str(rows)!r}")
-    table = pyarrow.parquet.read_table(rows) if rows.suffix.lower() == ".parquet" else pyarrow.csv.read_csv(rows)
+    table = _rows(rows)
     found = table.append_column("predicted", pyarrow.array(fitted.predict(table)))  # type: ignore[attr-defined]
     write = pyarrow.parquet.write_table if out.suffix.lower() == ".parquet" else pyarrow.csv.write_csv
     write(found, out)
     typer.echo(f"wrote {found.num_rows} rows to {out}")
+
+
+def _rows(file: Path) -> pyarrow.Table:
+    """The rows of a file, which are the caller's own."""
+    import pyarrow
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    if not file.is_file():
+        raise ParameterError(f"no file {str(file)!r}")
+    whole = file.suffix.lower() == ".parquet"
+    if not whole and file.suffix.lower() != ".csv":
+        raise ParameterError(f"need rows in a file that ends in .parquet or .csv, got {file}")
+    try:
+        return pyarrow.parquet.read_table(file) if whole else pyarrow.csv.read_csv(file)
+    except (pyarrow.ArrowException, UnicodeDecodeError, OSError):
+        raise ParameterError(f"{file} cannot be read: it is no {'Parquet' if whole else 'CSV'} file") from None

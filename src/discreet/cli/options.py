@@ -3,27 +3,52 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.errors import ParameterError
+from discreet.cli.outcome import UsageError
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+
+if TYPE_CHECKING:
+    from discreet.curator import Curator
+    from discreet.service.client import Client
 
 Sql = Annotated[str, typer.Argument(help="one SELECT over a declared table")]
 File = Annotated[Path, typer.Option("--curator", "-c", help="the curator's file", envvar="DISCREET_CURATOR")]
 Epsilon = Annotated[str | None, typer.Option(help="pay this much, with pure noise")]
 Delta = Annotated[str | None, typer.Option(help="with --epsilon: allow this delta")]
 Rho = Annotated[str | None, typer.Option(help="pay this much zCDP, with Gaussian noise")]
+CapEpsilon = Annotated[str | None, typer.Option(help="the cap: all answers together may cost this much")]
+CapDelta = Annotated[str | None, typer.Option(help="with --epsilon: the cap allows this delta")]
+CapRho = Annotated[str | None, typer.Option(help="instead: a cap in zCDP")]
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Ways = Annotated[int | None, typer.Option(help="instead of SQL: all marginal tables of so many columns")]
 Columns = Annotated[str | None, typer.Option(help="of these columns, separated by commas; all of them if not given")]
 TableName = Annotated[str, typer.Argument(help="the name of a table")]
 DEFAULT = Path("curator.toml")
 Analyst = Annotated[str | None, typer.Option(help="who asks")]
+Picture = Annotated[Path | None, typer.Option("--plot", help="write a picture: .svg, .png, .pdf or .html")]
+Url = Annotated[
+    str | None,
+    typer.Option("--url", help="a service, with the token in DISCREET_TOKEN", envvar="DISCREET_URL"),
+]
 
 
-def price_of(epsilon: str | None, delta: str | None, rho: str | None) -> dict[str, Guarantee]:
+def opened(curator: Path, url: str | None) -> Curator | Client:
+    """The curator of a file, or of a service."""
+    if url is None:
+        from discreet.curator import Curator
+
+        return Curator.open(curator)
+    if curator != DEFAULT:
+        raise UsageError("need one of --curator (DISCREET_CURATOR) and --url (DISCREET_URL)")
+    from discreet.cli.remote import connected
+
+    return connected(url)
+
+
+def price_of(epsilon: str | None, delta: str | None, rho: str | None, *, what: str = "price") -> dict[str, Guarantee]:
     """The budget that was typed."""
     match epsilon, delta, rho:
         case (str(), None, None):
@@ -32,8 +57,12 @@ def price_of(epsilon: str | None, delta: str | None, rho: str | None) -> dict[st
             return {"budget": ApproxDP(epsilon, delta)}
         case (None, None, str()):
             return {"budget": ZCDP(rho)}
+        case (None, None, None):
+            raise UsageError(f"need a {what}: --epsilon E, --epsilon E --delta D, or --rho R")
+        case (str(), _, str()):
+            raise UsageError(f"give one of --epsilon and --rho: a {what} is in one of them")
         case _:
-            raise ParameterError("need a price: --epsilon E, --epsilon E --delta D, or --rho R")
+            raise UsageError(f"--delta goes with --epsilon: a {what} is --epsilon E --delta D, or --rho R alone")
 
 
 def listed(columns: str | None) -> list[str] | None:

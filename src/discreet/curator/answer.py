@@ -40,7 +40,17 @@ OPERATORS = {
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """The released integers of a plan, and every view of them."""
+    """The released integers of a plan, and every view of them.
+
+    >>> import discreet as dc
+    >>> import pyarrow as pa
+    >>> visits = dc.Table(pa.table({"age": [40, 70]}), domain=dc.Domain({"age": dc.Integer(0, 119)}), unit=None)
+    >>> curator = dc.Curator({"visits": visits}, budget=dc.PureDP(1), ledger=":memory:")
+    >>> answer = curator.ask("SELECT COUNT(*) AS n FROM visits", epsilon=0.5)
+    >>> answer.errors(beta=0.05).column_names, answer.receipt.replayed
+    (['n', 'n_low', 'n_high'], False)
+    >>> curator.close()
+    """
 
     plan: Plan
     noisy: list[npt.NDArray[np.int64] | npt.NDArray[np.object_]]
@@ -102,7 +112,7 @@ class Answer:
         import numpy as np
 
         chosen = self.beta if beta is None else beta
-        require(0 < chosen < 1, "0 < beta < 1", beta=chosen)
+        require(1e-300 <= chosen < 1, "0 < beta < 1, not below 1e-300", beta=chosen)
         aggregate = self._aggregate(name)
         cells = max(1, self.cells) if simultaneous else 1
         found = estimate(self.plan, aggregate, self.noisy, beta=chosen, cells=cells)

@@ -14,17 +14,17 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.composition.price import Item, Price, price
-from discreet.curator.plan import PLANNER, rho_of, spending_of
-from discreet.errors import DiscreetError, ParameterError, UnsupportedError
+from discreet.curator.plan import PLANNER, lane_of, rho_of, spending_of
+from discreet.errors import ParameterError, UnsupportedError
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import Number, exact
 from discreet.queries.stored import from_dict
 from discreet.queries.workload import Workload
+from discreet.release.group import for_one_row
 from discreet.release.independent import IndependentNoise
 from discreet.release.reading import Reading
 
@@ -48,7 +48,7 @@ class Batch:
     name: str
     reading: Reading
     spending: PureDP | ApproxDP | ZCDP
-    row: Guarantee
+    row: PureDP | ZCDP
     cost: Price
     n: int
     choice: Choice
@@ -62,7 +62,10 @@ class Batch:
     @property
     def promise(self) -> Guarantee:
         """What the release keeps for one unit."""
-        return _times(self.row, self.table.rows_per_unit)
+        rows = self.table.rows_per_unit
+        if isinstance(self.row, PureDP):
+            return replace(self.row, epsilon=exact(self.row.epsilon) * rows)
+        return replace(self.row, rho=exact(self.row.rho) * rows**2)
 
     def forecast(self) -> Forecast:
         """What every mechanism would do."""
@@ -181,23 +184,18 @@ def batch(
     return Batch(workload, name, reading, spending, row, cost, n or reading.table.n or ROWS, mechanism, asked)
 
 
-def lanes(spending: PureDP | ApproxDP | ZCDP, rows: int) -> list[tuple[Guarantee, Price]]:
+def lanes(spending: PureDP | ApproxDP | ZCDP, rows: int) -> list[tuple[PureDP | ZCDP, Price]]:
     """What one row may cost, and the price for one unit, in each lane that the budget opens.
 
     >>> lanes(PureDP(1), 10)[0][0], lanes(ZCDP(1), 10)[0][0]
     (PureDP(epsilon=0.1), ZCDP(rho=0.01))
     """
-    found: list[tuple[Guarantee, Price]] = []
-    if isinstance(spending, (PureDP, ApproxDP)):
-        epsilon = exact(spending.epsilon)
-        found.append((PureDP(epsilon / rows, neighbours=AddRemove), price(PureDP(epsilon))))
-    rho = rho_of(spending)
-    if rho is not None:
-        found.append((ZCDP(rho / rows**2, neighbours=AddRemove), Price(None, rho, Fraction(0))))
-    return found
+    pure = [] if isinstance(spending, ZCDP) else [PureDP(spending.epsilon)]
+    found = [lane_of(one) for one in pure + ([] if rho_of(spending) is None else [spending])]
+    return [(for_one_row(unit, rows), cost) for unit, cost in found]
 
 
-def _lane(workload: Workload, spending: PureDP | ApproxDP | ZCDP, rows: int) -> tuple[Guarantee, Price]:
+def _lane(workload: Workload, spending: PureDP | ApproxDP | ZCDP, rows: int) -> tuple[PureDP | ZCDP, Price]:
     """The lane in which independent noise errs least."""
     found = lanes(spending, rows)
     if len(found) == 1:
@@ -205,14 +203,3 @@ def _lane(workload: Workload, spending: PureDP | ApproxDP | ZCDP, rows: int) -> 
     if not workload.integral:
         return found[-1]
     return min(found, key=lambda lane: IndependentNoise(workload, budget=lane[0]).accuracy(0.05))
-
-
-def _times(row: Guarantee, rows: int) -> Guarantee:
-    """The promise for a group of so many rows."""
-    match row:
-        case PureDP():
-            return replace(row, epsilon=exact(row.epsilon) * rows)
-        case ZCDP():
-            return replace(row, rho=exact(row.rho) * rows**2)
-        case _:
-            raise DiscreetError("a release is paid in PureDP or ZCDP")

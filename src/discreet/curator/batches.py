@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from discreet.data.domain import missing
-from discreet.data.engines.choose import engine_for
-from discreet.errors import DomainError
+from discreet.curator.declared import Declared
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.number import Number
 from discreet.queries.workload import Workload
@@ -19,15 +17,9 @@ if TYPE_CHECKING:
     from discreet.curator.batch import Choice
     from discreet.curator.curator import Curator
     from discreet.curator.session import Session
-    from discreet.data.domain import Domain
-    from discreet.data.engines.base import Engine
-    from discreet.data.table import Table
     from discreet.learning.estimator import PrivateEstimator
     from discreet.learning.statistical.oracle import StatisticalQueryOracle
-    from discreet.queries.marginals import Marginals
-    from discreet.release.reading import Reading
     from discreet.release.release import Release
-    from discreet.synthesis.explain import Explanation as SynthesisExplanation
     from discreet.synthesis.linked_synthetic import LinkedSynthetic
     from discreet.synthesis.synthesizer import Method
     from discreet.synthesis.synthetic import Synthetic
@@ -35,11 +27,8 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound="PrivateEstimator")
 
 
-class Batches:
+class Batches(Declared):
     """The part of `Curator` that releases more than answers."""
-
-    tables: dict[str, Table]
-    _engine: Engine | None
 
     @property
     def _whole(self) -> Curator:
@@ -123,24 +112,6 @@ class Batches:
         asked = {"columns": columns, "workload": workload, "epsilon": epsilon, "budget": budget, "method": method}
         return synthesize(self._whole, table=table, rows=rows, analyst=analyst, fresh=fresh, settings=settings, **asked)
 
-    def explain_synthesis(
-        self,
-        *,
-        table: str,
-        epsilon: Number | None = None,
-        budget: Guarantee | None = None,
-        columns: Sequence[str] | None = None,
-        workload: Workload | None = None,
-        method: Method = "adaptive",
-        n: int | None = None,
-        **settings: object,
-    ) -> SynthesisExplanation:
-        """What `synthesize` would spend on what, for a public guess `n` of the rows; nothing is read or spent."""
-        from discreet.curator.synthesis_run import ordered
-
-        asked = {"columns": columns, "workload": workload, "epsilon": epsilon, "budget": budget, "method": method}
-        return ordered(self._whole, table=table, settings=settings, **asked).synthesizer.explain(n)
-
     def synthesize_linked(
         self,
         *,
@@ -194,23 +165,3 @@ class Batches:
 
         asked = {"columns": columns, "epsilon": epsilon, "budget": budget, "analyst": analyst}
         return open_oracle(self._whole, table=table, queries=queries, **asked)
-
-    def marginals(self, table: str, k: int, *, columns: Sequence[str] | None = None) -> Marginals:
-        """All k-way marginal tables of a table's columns with declared values, or of the named ones."""
-        from discreet.queries.marginals import marginals
-        from discreet.release.reading import columns_of
-
-        if table not in self.tables:
-            raise DomainError(missing(table, list(self.tables), what="table"))
-        return marginals(columns_of(self.tables[table], columns), k)
-
-    def _reading(
-        self, domain: Domain, name: str, *, whole: bool = False, sets: tuple[tuple[str, ...], ...] = ()
-    ) -> Reading:
-        """Some columns of a table, on its engine."""
-        from discreet.release.reading import Reading
-
-        if name not in self.tables:
-            raise DomainError(missing(name, list(self.tables), what="table"))
-        table = self.tables[name]
-        return Reading(table, domain, table.engine or self._engine or engine_for(table.source), whole, sets)

@@ -40,14 +40,24 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
-    from discreet.curator.curator import Curator
+    from discreet.curator.declared import Declared
 
 MOST_BINS = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClippingBounds:
-    """Suggested bounds, the declaration they make, and the answer they came from."""
+    """Suggested bounds, the declaration they make, and the answer they came from.
+
+    >>> import discreet as dc
+    >>> import pyarrow as pa
+    >>> visits = dc.Table(pa.table({"cost": [300] * 5000}), domain=dc.Domain({"cost": dc.Integer(0, 5000)}), unit=None)
+    >>> curator = dc.Curator({"visits": visits}, budget=dc.PureDP(1), ledger=":memory:")
+    >>> bounds = curator.clipping_bounds("visits", "cost", epsilon=1)
+    >>> bounds.column.low <= 300 <= bounds.column.high
+    True
+    >>> curator.close()
+    """
 
     column: Integer | Real  # the declared one, narrowed
     below: int  # at most so many counted rows are below, and above, with probability 1 - beta together
@@ -71,7 +81,7 @@ class ClippingBounds:
 
 
 def clipping_bounds(
-    curator: Curator,
+    curator: Declared,
     table: str,
     column: str,
     *,

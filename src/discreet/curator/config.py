@@ -50,18 +50,19 @@ def load(path: str | Path, *, verify: bool = True) -> Curator:
     file = Path(path)
     settings = read(file)
     declared, cap = tables(settings, file.parent), budget(settings.get("budget"))
-    return Curator(declared, budget=cap, ledger=Ledger.open(_place(settings, file.parent), verify=verify))
+    return Curator(declared, budget=cap, ledger=Ledger.open(place(settings, file.parent), verify=verify))
 
 
 def ledger(path: str | Path, *, verify: bool = True) -> Ledger:
     """Open the ledger that a curator's file names, and nothing else; it must be there."""
     file = Path(path)
-    return Ledger.open(_place(read(file), file.parent), create=False, verify=verify)
+    return Ledger.open(place(read(file), file.parent), create=False, verify=verify)
 
 
-def _place(settings: dict[str, object], folder: Path) -> str:
-    place = str(settings.get("ledger", "ledger.db"))
-    return place if "://" in place or place == ":memory:" else str(folder / place)
+def place(settings: Mapping[str, object], folder: Path) -> str:
+    """Where the ledger is: a path or a URL."""
+    named = str(settings.get("ledger", "ledger.db"))
+    return named if "://" in named or named == ":memory:" else str(folder / named)
 
 
 def read(file: Path) -> dict[str, object]:
@@ -70,8 +71,11 @@ def read(file: Path) -> dict[str, object]:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ParameterError(
-            f"no file {file}; make one with: discreet init DATA --unit COLUMN -o {file.name}"
+            f"no file {file}; make one with: discreet init DATA --unit COLUMN --epsilon 1 -o {file}"
         ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ParameterError(f"cannot read the curator's file {file}: {str(why).lower()}") from None
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(f"{file} is not TOML: {error}") from None
 
@@ -99,7 +103,9 @@ def tables(settings: Mapping[str, object], folder: Path) -> dict[str, Table]:
     return {name: _table(name, entry, folder) for name, entry in declared.items()}
 
 
-def _table(name: str, entry: Mapping[str, object], folder: Path) -> Table:
+def _table(name: str, entry: object, folder: Path) -> Table:
+    if not isinstance(entry, dict):
+        raise ParameterError(f"[tables.{name}] needs to be a section")
     unknown = sorted(set(entry) - _TABLE)
     if unknown:
         raise ParameterError(f"[tables.{name}] has no setting {unknown[0]!r}; there are {', '.join(sorted(_TABLE))}")
@@ -111,7 +117,7 @@ def _table(name: str, entry: Mapping[str, object], folder: Path) -> Table:
     where = source if Path(source).is_absolute() or "://" in source else str(folder / source)
     rest = {key: entry[key] for key in ("rows_per_unit", "groups_per_unit", "n", "version", "public") if key in entry}
     unit = entry.get("unit")
-    return Table(where, domain=domain, unit=None if unit is None else str(unit), **rest)  # type: ignore[arg-type]
+    return Table(where, domain=domain, unit=None if unit is None else str(unit), **rest)
 
 
 def declaration(name: str, columns: object) -> Domain:
@@ -137,15 +143,27 @@ def write(settings: Mapping[str, object]) -> str:
     lines = [f"{key} = {_inline(value)}" for key, value in settings.items() if not isinstance(value, dict)]
     lines += ["", "[budget]", *(f"{k} = {_inline(v)}" for k, v in settings["budget"].items())]  # type: ignore[union-attr]
     for name, entry in settings["tables"].items():  # type: ignore[union-attr]
-        lines += ["", f"[tables.{_key(name)}]"]
-        lines += [f"{key} = {_inline(value)}" for key, value in entry.items() if key != "columns"]
-        lines += ["", f"[tables.{_key(name)}.columns]"]
-        lines += [f"{_key(column)} = {_inline(declared)}" for column, declared in entry["columns"].items()]
+        lines += section(name, entry)
     return "\n".join(lines) + "\n"
 
 
+def section(name: str, entry: Mapping[str, object]) -> list[str]:
+    """The lines that declare one table."""
+    columns = entry["columns"]
+    assert isinstance(columns, Mapping)
+    lines = ["", f"[tables.{_key(name)}]"]
+    lines += [f"{key} = {_inline(value)}" for key, value in entry.items() if key != "columns"]
+    lines += ["", f"[tables.{_key(name)}.columns]"]
+    return lines + [f"{_key(column)} = {_inline(declared)}" for column, declared in columns.items()]
+
+
 def _key(name: str) -> str:
-    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else json.dumps(name)
+    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    """Text as TOML has it: as JSON, but for one character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _inline(value: object) -> str:
@@ -159,4 +177,4 @@ def _inline(value: object) -> str:
         case int() | float():
             return str(value)
         case _:
-            return json.dumps(str(value), ensure_ascii=False)
+            return _quoted(str(value))

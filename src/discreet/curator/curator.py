@@ -11,29 +11,22 @@ from discreet.composition.price import Item, Price, price
 from discreet.curator.answer import Answer, from_bytes
 from discreet.curator.batches import Batches
 from discreet.curator.plan import Plan, added_or_removed, plan
-from discreet.curator.question import key_of, passes_of, read
+from discreet.curator.question import key_of, passes_of
 from discreet.curator.release import release
-from discreet.data.domain import missing
 from discreet.data.engines.base import Engine
 from discreet.data.engines.choose import engine_for
 from discreet.data.engines.results import logged
 from discreet.data.table import Table
-from discreet.errors import DiscreetError, DomainError, ParameterError, UnsupportedError, require
+from discreet.errors import DiscreetError, ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.ledger import Budget, Ledger, Receipt
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.number import Number
 from discreet.queries.builder import Builder
 from discreet.queries.query import Query
-from discreet.queries.workload import Workload
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from discreet.curator.batch import Batch
-    from discreet.curator.clipping import ClippingBounds
     from discreet.curator.estimate import Noisy
-    from discreet.curator.explain import Explanation
     from discreet.curator.release import Groups
     from discreet.data.aggregation import Aggregation
 
@@ -43,6 +36,17 @@ class Curator(Batches):
 
     `budget` is the cap of every privacy unit: tables whose unit column has the same name share it.
     `rng` is for tests; with a predictable one only a testing ledger pays.
+
+    >>> import discreet as dc
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"patient": [1, 1, 2, 3], "ward": ["icu", "er", "er", "er"]})
+    >>> domain = dc.Domain({"patient": dc.Identifier(), "ward": dc.Categorical(["er", "icu"])})
+    >>> visits = dc.Table(rows, domain=domain, unit="patient", rows_per_unit=2)
+    >>> curator = dc.Curator({"visits": visits}, budget=dc.PureDP(1), ledger=":memory:")
+    >>> answer = curator.ask("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", epsilon=0.5)
+    >>> answer.table["ward"].to_pylist(), answer.cost
+    (['er', 'icu'], PureDP(epsilon=0.5))
+    >>> curator.close()
     """
 
     def __init__(
@@ -65,7 +69,7 @@ class Curator(Batches):
         self._rng = rng
         self._ready: set[tuple[Table, tuple[str, ...]]] = set()
         for unit in self._units():
-            self.ledger.register(unit=unit, cap=budget)
+            self.ledger.register(unit=unit, cap=budget, inherit=True)
 
     @classmethod
     def open(cls, path: str | Path, *, verify: bool = True) -> Curator:
@@ -81,48 +85,6 @@ class Curator(Batches):
 
     def _units(self) -> list[str]:
         return sorted({self._unit(name) for name, table in self.tables.items() if not table.public})
-
-    def query(self, question: str | Query | Builder) -> Query:
-        """The question as a value.
-
-        SQL text is read.  A `Query` is read again from its own SQL, so that types and bounds are those of
-        the declaration whoever made it: nothing that the question claims is believed.
-        """
-        return read(question, self.tables)
-
-    def explain(
-        self,
-        question: str | Query | Builder | Workload,
-        *,
-        epsilon: Number | None = None,
-        budget: Guarantee | None = None,
-        error: float | None = None,
-        beta: float = 0.05,
-        rows_per_unit: int | None = None,
-        groups_per_unit: int | None = None,
-        table: str | None = None,
-    ) -> Explanation | Batch:
-        """What an answer would look like and cost.  Nothing is read and nothing is spent.
-
-        With `error=` instead of a budget: the epsilon that brings every count and sum within that error.
-        A workload, with the name of its `table`, is explained by the planner.
-        """
-        from discreet.curator.explain import explain
-
-        if isinstance(question, Workload):
-            if table is None or error is not None or (rows_per_unit, groups_per_unit) != (None, None):
-                raise ParameterError("need table=... for a workload, with epsilon= or budget= and nothing else")
-            from discreet.curator.batch import batch
-            from discreet.release.reading import sets_of
-
-            reading = self._reading(question.domain, table, sets=sets_of(question))
-            return batch(question, table, reading, epsilon=epsilon, budget=budget)
-        require(table is None, "table= for workloads only: a question names its own", table=table)
-        bounds = {"rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
-        query = self.query(question)
-        found = explain(query, query.source.table(), epsilon=epsilon, budget=budget, error=error, beta=beta, **bounds)
-        passes_of(found.plan)  # what could not be asked is not explained either
-        return found
 
     def ask(
         self,
@@ -143,7 +105,7 @@ class Curator(Batches):
         charge stands: a refund would itself depend on the data.  The same question by the same
         analyst gets the same answer, free; `fresh=True` pays for another draw.
         """
-        require(0 < beta < 1, "0 < beta < 1", beta=beta)
+        require(1e-300 <= beta < 1, "0 < beta < 1, not below 1e-300", beta=beta)
         query = self.query(question)
         step = plan(
             query,
@@ -231,47 +193,6 @@ class Curator(Batches):
         units = self._units()
         found = {unit: self.ledger.budget(unit) for unit in units}
         return found[units[0]] if len(units) == 1 else found
-
-    def table(self, name: str) -> Builder:
-        """A question about one table, to be built in Python: `curator.table("visits").select(n=count())`."""
-        if name not in self.tables:
-            raise DomainError(missing(name, list(self.tables), what="table"))
-        return Builder(name, self.tables[name])
-
-    def clipping_bounds(
-        self,
-        table: str,
-        column: str,
-        *,
-        epsilon: Number | None = None,
-        budget: Guarantee | None = None,
-        quantiles: tuple[Number, Number] = (0.01, 0.99),
-        bins: int | None = None,
-        beta: float = 0.05,
-        analyst: str | None = None,
-    ) -> ClippingBounds:
-        """Narrower bounds for a column whose declared range is wide: one COUNT question, at its price."""
-        from discreet.curator.clipping import clipping_bounds
-
-        return clipping_bounds(
-            self,
-            table,
-            column,
-            epsilon=epsilon,
-            budget=budget,
-            quantiles=quantiles,
-            bins=bins,
-            beta=beta,
-            analyst=analyst,
-        )
-
-    def mock(self, table: str, rows: int, *, seed: int = 0) -> pa.Table:
-        """Fake rows from the declaration alone, free: for developing questions before asking them."""
-        from discreet.curator.mock import mock
-
-        if table not in self.tables:
-            raise DomainError(missing(table, list(self.tables), what="table"))
-        return mock(self.tables[table], rows, seed=seed)
 
     def close(self) -> None:
         """Close the ledger."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from discreet.curator.plan import Plan, Release, plan
 from discreet.data.table import Table
 from discreet.errors import ParameterError, UnsupportedError, require
+from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.guarantee import ApproxDP, Guarantee, PureDP
 from discreet.privacy.number import Number, exact
@@ -45,8 +47,9 @@ class Explanation:
     plan: Plan
     beta: float
     lines: tuple[Line, ...]
-    removed: tuple[str, ...]  # what bounding and clamping may take away
+    removed: tuple[str, ...]  # what bounding may take away
     alternatives: tuple[str, ...]
+    clamped: tuple[str, ...] = ()  # what is kept, but moved
 
     @property
     def price(self) -> str:
@@ -84,7 +87,7 @@ class Explanation:
                 }
                 for line in self.lines
             ],
-            "removed": list(self.removed),
+            "removed": [*self.removed, *self.clamped],
             "alternatives": list(self.alternatives),
         }
 
@@ -102,6 +105,7 @@ class Explanation:
             text += [f"      relative error: {shown}"] if shown and line.error is not None else []
         text += [f"  price: {self.plan.budget}  ({self.price})"]
         text += [f"  removed before counting: {item}" for item in self.removed]
+        text += [f"  clamped: {item}" for item in self.clamped]
         text += [f"  instead: {item}" for item in self.alternatives]
         return "\n".join([*text, "  nothing was read, nothing was spent"])
 
@@ -129,12 +133,14 @@ def explain(
     groups_per_unit: int | None = None,
 ) -> Explanation:
     """Explain a question for a price, or find the epsilon for an error."""
-    require(0 < beta < 1, "0 < beta < 1", beta=beta)
+    require(1e-300 <= beta < 1, "0 < beta < 1, not below 1e-300", beta=beta)
     bounds = {"rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
     if error is not None:
         if epsilon is not None or budget is not None:
             raise ParameterError("need one of epsilon=, budget= and error=")
-        require(math.isfinite(error) and error > 0, "error > 0", error=error)
+        most = sys.float_info.max  # an integer may be larger, and then neither a float nor a message can hold it
+        require(-most <= error <= most, "error > 0 that a float can hold", kind=type(error).__name__)
+        require(error > 0, "error > 0", error=error)
         epsilon = epsilon_for(query, table, error, beta=beta, **bounds)
     chosen = plan(query, table, epsilon=epsilon, budget=budget, **bounds)
     lines = tuple(
@@ -142,7 +148,7 @@ def explain(
         for output in query.outputs
         if isinstance(output.value, Aggregate)
     )
-    return Explanation(chosen, beta, lines, _removed(chosen), _alternatives(chosen, beta, bounds))
+    return Explanation(chosen, beta, lines, _removed(chosen), _alternatives(chosen, beta, bounds), _clamped(chosen))
 
 
 def epsilon_for(
@@ -184,7 +190,7 @@ def _half_width(chosen: Plan, aggregate: Aggregate, beta: float) -> float:
 
 def _line(chosen: Plan, name: str, aggregate: Aggregate, beta: float) -> Line:
     places = chosen.of(aggregate)
-    noise = tuple(_noise(chosen.releases[i], chosen) for i in places)
+    noise = tuple(_noise(chosen.releases[i], chosen) + _shared(chosen, i, name) for i in places)
     if aggregate.function == "quantile":
         return Line(name, str(aggregate), (*noise, *_ranks(chosen, places, beta)), None, (), ())
     if len(places) == 1:
@@ -241,6 +247,13 @@ def _methods(mechanism: GridQuantile, rows: int, beta: float) -> str:
     return f"of the rank errors, in rows, its own is least in its lane: {shown}"
 
 
+def _shared(chosen: Plan, place: int, name: str) -> str:
+    """Which other columns are made of the same noisy part: it is released, and paid for, once."""
+    made = {output.name: output.value for output in chosen.query.outputs if isinstance(output.value, Aggregate)}
+    others = [column for column, value in made.items() if column != name and place in chosen.of(value)]
+    return f", shared with {', '.join(others)}" if others else ""
+
+
 def _noise(release: Release, chosen: Plan) -> str:
     mechanism, part = release.mechanism, release.part
     if isinstance(mechanism, (GridQuantile, QuantileBound)) or isinstance(part, Rank):
@@ -283,12 +296,12 @@ def _removed(chosen: Plan) -> tuple[str, ...]:
     strict = [name for name in read if not table.domain[name].nullable]
     if strict:
         found.append(f"rows where {' or '.join(strict)} is NULL or not as declared")
-    clamped = [name for name in read if hasattr(table.domain[name], "low")]
-    if clamped:
-        found.append(
-            f"nothing, but values of {', '.join(clamped)} outside their declared bounds are moved to the bound"
-        )
     return tuple(found)
+
+
+def _clamped(chosen: Plan) -> tuple[str, ...]:
+    bounded = [name for name in sorted(chosen.query.columns()) if hasattr(chosen.table.domain[name], "low")]
+    return (f"values of {', '.join(bounded)} outside their declared bounds are moved to the bound",) if bounded else ()
 
 
 def _alternatives(chosen: Plan, beta: float, bounds: dict[str, int | None]) -> tuple[str, ...]:
@@ -301,16 +314,27 @@ def _alternatives(chosen: Plan, beta: float, bounds: dict[str, int | None]) -> t
     if chosen.selection is not None:
         return ("declared keys (Categorical) would cost no delta and be returned for sure",)
     found = plan(chosen.query, chosen.table, budget=other, **bounds)
-    ratio = _size(found, beta) / _size(chosen, beta)
-    kind = _kind(found)
+    size, kind = _size(chosen, beta), _kind(found)
     if kind == _kind(chosen):
-        return (f"budget={other} would choose {kind} noise too: the same error",)
-    return (f"budget={other} would use {kind} noise: {ratio:.2f} times the error",)
+        return (f"budget={other} would choose {kind} too: the same error",)
+    if size == 0:
+        return (f"budget={other} would use {kind}: there is hardly any error to be saved",)
+    return (f"budget={other} would use {kind}: {_size(found, beta) / size:.2f} times the error",)
 
 
 def _kind(chosen: Plan) -> str:
-    """The noise of a plan: that of its lane."""
-    return "Laplace" if chosen.price.epsilon is not None else "Gaussian"
+    """The laws that a plan draws from."""
+    return " and ".join(dict.fromkeys(_law(release.mechanism) for release in chosen.releases))
+
+
+def _law(mechanism: Laplace | Gaussian | GridQuantile | QuantileBound) -> str:
+    match mechanism:
+        case Laplace():
+            return "Laplace noise"
+        case Gaussian():
+            return "Gaussian noise"
+        case _:
+            return "permute-and-flip" if mechanism.method == "permute_and_flip" else "the exponential mechanism"
 
 
 def _size(chosen: Plan, beta: float) -> float:

@@ -7,6 +7,14 @@ whatever is predicted with the fitted model costs nothing more.  Proof: docs/the
 An (epsilon, delta) budget is spent on the largest rho that implies it, because the ledger adds up rho; a model to which
 it is worth most as it is, such as a neural network trained on random batches, is charged epsilon and delta instead.
 Before anything is charged the model is fitted to no rows at all, which refuses bad settings for free.
+
+A network with a checkpoint that stopped before its model was stored goes on, under the charge that its file names, if
+that is the last one of this order, and under no other.  Proof that nothing is drawn beyond the charge: what a run shows
+is in the file before; what it drew afterwards died with it, unseen; one run at a time goes on, from that file alone
+(the turn, and the file's lock), with the settings that were paid for (the order's key, and the file's); and the file
+goes after the model is stored, from when on the ledger answers the order.  A run that had ended goes on by no step at
+all, to the same model.  So all that was ever shown is a function of the steps of one run:
+docs/theory/private_gradients.md, Theorem 3.
 """
 
 from __future__ import annotations
@@ -15,17 +23,17 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from discreet.composition.price import Price, price
-from discreet.curator.plan import PLANNER, rho_of, spending_of
+from discreet.curator.plan import PLANNER, lane_of, spending_of
 from discreet.curator.release_run import guarded, private
 from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.data.histogram import Histogram
 from discreet.data.records import Records
-from discreet.errors import ParameterError, UnsupportedError
+from discreet.errors import ParameterError
 from discreet.hazmat.entropy import RandomSource
+from discreet.ledger.request import Receipt, receipt_of
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import Number, exact
@@ -34,6 +42,7 @@ from discreet.release.reading import Reading
 
 if TYPE_CHECKING:
     from discreet.curator.curator import Curator
+    from discreet.curator.declared import Declared
     from discreet.learning.estimator import PrivateEstimator
 
 Model = TypeVar("Model", bound="PrivateEstimator")
@@ -54,7 +63,8 @@ class Order:
     def key(self) -> str:
         """What makes two of them the same."""
         table = self.reading.table
-        settings = {name: _written(value) for name, value in sorted(self.model.get_params(deep=False).items())}
+        given = self.model.get_params(deep=False) | dict.fromkeys(self.model.watching)  # however it is watched
+        settings = {name: _written(value) for name, value in sorted(given.items())}
         parts = [
             "fit",
             type(self.model).__qualname__,
@@ -108,22 +118,30 @@ def fit(
     order = settle(curator, model, table=table, target=target, columns=columns, epsilon=epsilon, budget=budget)
     key = order.key()
     with curator.ledger.turn(key, analyst=analyst):
-        if fresh or curator.ledger.recall(key, analyst=analyst) is None:
+        stored, receipt = None if fresh else curator.ledger.recall(key, analyst=analyst), None
+        if stored is None:
             _rehearse(order)
             order.reading.ready()  # a missing file or column is free
-        receipt, stored = curator._charge(order.cost, [table], text=order.text(), key=key, analyst=analyst, fresh=fresh)
+            receipt = _owed(curator, order, analyst, fresh=fresh)
+        goes_on = receipt is not None
+        if receipt is None:
+            receipt, stored = curator._charge(
+                order.cost, [table], text=order.text(), key=key, analyst=analyst, fresh=fresh
+            )
         fitted = _copy(model)
         if stored is not None:
             from_bytes(stored, fitted)
         else:
+            fitted._paid_by(receipt.hash, goes_on=goes_on)
             guarded(lambda: order.reading.through(lambda data: order.fitted(fitted, data, curator._rng)))
             curator.ledger.store(receipt, to_bytes(fitted))
+        fitted._ended(receipt.hash)
     fitted.receipt = receipt  # type: ignore[attr-defined]
     return fitted
 
 
 def settle(
-    curator: Curator,
+    curator: Declared,
     model: PrivateEstimator,
     *,
     table: str,
@@ -134,12 +152,11 @@ def settle(
 ) -> Order:
     """What a fit would cost, and of which columns it would be."""
     from discreet.learning.estimator import PrivateEstimator
-    from discreet.learning.on_table import columns_for, tables_of
+    from discreet.learning.on_table import columns_for, may_leave, tables_of
 
     if not isinstance(model, PrivateEstimator):
         raise ParameterError(f"need a model of discreet.learning, got {type(model).__name__}")
-    if not model.hides_rows:
-        raise UnsupportedError("this model hides labels, not rows: fit it outside the curator, on public features")
+    may_leave(model)
     held = private(curator, table)
     if model.supervised and target is None:
         raise ParameterError("need target=..., the name of a column, for a supervised model")
@@ -156,13 +173,26 @@ def _lane(model: PrivateEstimator, spending: PureDP | ApproxDP | ZCDP, rows: int
     if model.approximate and rows == 1 and isinstance(spending, ApproxDP) and exact(spending.delta) > 0:
         promise: Guarantee = spending.under(AddRemove)
         return promise, promise, price(spending)
-    rho = rho_of(spending)
-    if rho is not None:
-        promise = ZCDP(rho, neighbours=AddRemove)
-        return promise, for_one_row(promise, rows), Price(None, rho, Fraction(0))
-    assert not isinstance(spending, ZCDP)
-    promise = PureDP(spending.epsilon, neighbours=AddRemove)
-    return promise, for_one_row(promise, rows), price(promise)
+    unit, cost = lane_of(spending)
+    return unit, for_one_row(unit, rows), cost
+
+
+def _owed(curator: Curator, order: Order, analyst: str | None, *, fresh: bool) -> Receipt | None:
+    """The charge that paid for a stopped run whose model was never stored; None where no run waits.
+
+    The file of another order, or one beside a wish for a fresh model, is refused before anything is paid or read.
+    """
+    charge, key = order.model._waits(order.row.under(AddRemove)), order.key()
+    if charge is None:
+        return None
+    last = None
+    for entry in curator.ledger.entries():
+        record = entry.record
+        if record["kind"] == "spend" and (record["key"], record["analyst"]) == (key, analyst):
+            last = entry
+    if fresh or last is None or last.hash != charge:
+        raise ParameterError("the stopped run at this checkpoint was paid for by another order; take another file")
+    return receipt_of(last)
 
 
 def _rehearse(order: Order) -> None:
@@ -172,7 +202,7 @@ def _rehearse(order: Order) -> None:
     from discreet.learning.stored import to_bytes
 
     empty = Records(order.reading.domain, [np.zeros(0, dtype=np.int64) for _ in order.reading.domain])
-    to_bytes(order.fitted(_copy(order.model), empty, None))  # a model that cannot be kept is refused as well
+    to_bytes(order.fitted(order.model._rehearsal(), empty, None))  # a model that cannot be kept is refused as well
 
 
 def _written(value: object) -> str:
@@ -182,7 +212,8 @@ def _written(value: object) -> str:
 
 
 def _copy(model: Model) -> Model:
-    """One with the same parameters, not fitted."""
+    """One with the same parameters, not fitted; whoever watches is not copied."""
     from sklearn.base import clone
 
-    return clone(model)  # type: ignore[return-value]
+    made: Model = clone(model)  # type: ignore[assignment]
+    return made.set_params(**{name: getattr(model, name) for name in model.watching})

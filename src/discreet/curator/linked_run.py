@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from discreet.composition.price import Price
-from discreet.curator.plan import PLANNER
+from discreet.curator.plan import PLANNER, lane_of, spending_of
 from discreet.curator.release_run import guarded, private
-from discreet.curator.synthesis_run import columns_for, lane
+from discreet.curator.synthesis_run import columns_for
 from discreet.data.engines import linked_positions
 from discreet.data.engines.choose import engine_for
 from discreet.data.engines.duckdb import DuckDB
@@ -120,7 +120,7 @@ def synthesize_linked(
                 f"the unit column {held[name].unit!r} is made up: leave it out of the columns of {name!r}"
             )
     domains = {name: columns_for(table, (columns or {}).get(name), None) for name, table in held.items()}
-    paid, cost = lane(epsilon, budget)
+    paid, cost = lane_of(spending_of(epsilon, budget))
     parent, *children = held
     limits = {name: held[name].rows_per_unit for name in children}
     given = {"method": method, **settings}

@@ -12,15 +12,12 @@ DuckDB, PostgreSQL and Spark alike, and no row leaves the engine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.composition.price import Price, price
-from discreet.curator.plan import rho_of, spending_of
+from discreet.curator.plan import lane_of, spending_of
 from discreet.curator.release_run import guarded, private
 from discreet.data.engines.choose import engine_for
-from discreet.privacy.guarantee import ZCDP, Guarantee, PureDP
-from discreet.privacy.neighbours import AddRemove
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.number import Number
 from discreet.release.reading import columns_of
 
@@ -48,15 +45,7 @@ def open_oracle(
 
     held = private(curator, table)
     domain = columns_of(held, columns)
-    spending = spending_of(epsilon, budget)
-    rho = rho_of(spending)
-    if rho is not None:
-        promise, cost = ZCDP(rho, neighbours=AddRemove), Price(None, rho, Fraction(0))
-    else:
-        assert not isinstance(spending, ZCDP)
-        promise = PureDP(spending.epsilon, neighbours=AddRemove)
-        cost = price(promise)
-
+    promise, cost = lane_of(spending_of(epsilon, budget))
     engine = held.engine or curator._engine or engine_for(held.source)
 
     def sums(expressions: list[Expression]) -> Sealed:

@@ -42,7 +42,7 @@ LEAST, MOST = Fraction(1, 10**30), Fraction(10**9)  # what a question may cost; 
 NUMBERS = 20_000_000  # the most integers one answer may hold
 BETA = 0.05  # how often the interval of a quantile may miss it
 ENDS = 0.35  # what an end of that interval weighs beside the quantile itself: each gets about half its share
-PLANNER = 2  # part of every answer's key: a new way of planning is a new number
+PLANNER = 3  # part of every answer's key: a new way of planning is a new number
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +186,20 @@ def rho_of(spending: PureDP | ApproxDP | ZCDP) -> Fraction | None:
             return math.floor(largest * digits) / digits
         case _:
             return None
+
+
+def lane_of(spending: PureDP | ApproxDP | ZCDP) -> tuple[PureDP | ZCDP, Price]:
+    """What a mechanism that runs in one lane may spend on one unit, and the same as a price.
+
+    >>> lane_of(ZCDP(0.5))[0]
+    ZCDP(rho=0.5)
+    """
+    rho = rho_of(spending)
+    if rho is not None:
+        return ZCDP(rho, neighbours=AddRemove), Price(None, rho, Fraction(0))
+    assert not isinstance(spending, ZCDP)
+    pure = PureDP(spending.epsilon, neighbours=AddRemove)
+    return pure, price(pure)
 
 
 def _event(releases: tuple[Release, ...], selection: PartitionSelection | None = None) -> Event:

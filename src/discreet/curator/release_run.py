@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from discreet.curator.batch import Choice
     from discreet.curator.curator import Curator
+    from discreet.curator.declared import Declared
     from discreet.data.table import Table
 
 Made = TypeVar("Made")
@@ -141,7 +142,7 @@ def _fits(reading: Reading, mechanism: object) -> None:
         )
 
 
-def private(curator: Curator, name: str) -> Table:
+def private(curator: Declared, name: str) -> Table:
     """The table of this name, with people in it to protect."""
     if name not in curator.tables:
         raise DomainError(missing(name, list(curator.tables), what="table"))

@@ -6,14 +6,20 @@ declared must come from public knowledge.
 
 from __future__ import annotations
 
+import csv
+import gzip
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.curator.config import write
+from discreet.curator.config import budget as read_budget
+from discreet.curator.config import tables, write
 from discreet.data.domain import Domain, missing
-from discreet.errors import DomainError, ParameterError
+from discreet.data.engines.results import no_column
+from discreet.errors import DomainError, ParameterError, require
+from discreet.ledger import Ledger
+from discreet.ledger.amount import amounts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +40,11 @@ def start(
         raise ParameterError(f"{out} exists; --force replaces it")
     if not source.exists():
         raise DomainError(f"no file {source}")
-    columns = _declared(declaration) if declaration is not None else _blank(source, unit)
+    schema = _schema(source)
+    columns = _declared(declaration) if declaration is not None else _blank(schema, unit)
+    for name in [*columns, *([] if unit is None else [unit])]:
+        if name not in schema.names:
+            raise no_column(name, schema.names)
     if unit is not None and unit not in columns:
         raise DomainError(missing(unit, list(columns), what="column"))
     try:
@@ -47,39 +57,62 @@ def start(
     settings = {
         "ledger": f"{out.stem}-ledger.db",
         "budget": {name: amount for name, amount in budget.items() if amount is not None},
-        "tables": {source.stem.replace("-", "_"): {**entry, "columns": columns}},
+        "tables": {Path(source.name.removesuffix(".gz")).stem.replace("-", "_"): {**entry, "columns": columns}},
     }
-    out.write_text(write(settings), encoding="utf-8")
-    return sum(value in ("", []) for declared in columns.values() for value in declared.values())
+    text = write(settings)
+    blanks = sum(value in ("", []) for declared in columns.values() for value in declared.values())
+    _works(text, out.parent, filled=not blanks)
+    out.write_text(text, encoding="utf-8")
+    return blanks
+
+
+def _works(text: str, folder: Path, *, filled: bool) -> None:
+    """Open what will be written, on a ledger in memory: a file that can never be opened is not written."""
+    settings = tomllib.loads(text)
+    cap = read_budget(settings["budget"])
+    require(amounts(cap)[0] > 0, "a cap above 0: nothing could ever be asked", cap=cap)
+    with Ledger.open(":memory:") as ledger:
+        ledger.register(unit="anybody", cap=cap)
+    if filled:
+        tables(settings, folder)
 
 
 def _declared(path: Path) -> dict[str, dict[str, object]]:
     """The columns of a declaration file: either at its top or under [columns]."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, tomllib.TOMLDecodeError) as error:
+    except UnicodeDecodeError:
+        raise ParameterError(f"cannot read the declaration {path}: it is not text") from None
+    except OSError as error:
+        raise ParameterError(f"cannot read the declaration {path}: {str(error.strerror).lower()}") from None
+    except tomllib.TOMLDecodeError as error:
         raise ParameterError(f"cannot read the declaration {path}: {error}") from None
     columns = found.get("columns", found)
     return Domain.from_dict(columns).to_dict()
 
 
-def _blank(source: Path, unit: str | None) -> dict[str, dict[str, object]]:
+def _blank(schema: pa.Schema, unit: str | None) -> dict[str, dict[str, object]]:
     """Names and types of the columns, with blanks where only the steward knows."""
-    return {
-        field.name: {"type": "identifier"} if field.name == unit else _guess(field.type) for field in _schema(source)
-    }
+    return {field.name: {"type": "identifier"} if field.name == unit else _guess(field.type) for field in schema}
 
 
 def _schema(source: Path) -> pa.Schema:
-    if source.suffix.lower() == ".csv":
-        import pyarrow as pa
-
-        with source.open(encoding="utf-8") as lines:
-            names = lines.readline().rstrip("\r\n").split(",")
-        return pa.schema([(name.strip('"'), pa.string()) for name in names])
+    """The names of the columns, and of a Parquet file their types."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    return pq.read_schema(source)
+    place = source.name.lower()
+    if not place.endswith((".parquet", ".pq", ".csv", ".csv.gz")):
+        raise DomainError(f"need a file that ends in .parquet, .pq, .csv or .csv.gz, got {source}")
+    try:
+        if place.endswith((".parquet", ".pq")):
+            return pq.read_schema(source)
+        with (gzip.open if place.endswith(".gz") else open)(source, "rb") as file:
+            line = file.readline(1 << 20).decode("utf-8-sig", errors="replace")  # no byte of a row is looked at
+        return pa.schema([(name, pa.string()) for name in next(csv.reader([line]), [])])
+    except (pa.ArrowException, OSError, EOFError, csv.Error):
+        kind = "Parquet" if place.endswith((".parquet", ".pq")) else "CSV"
+        raise DomainError(f"{source} cannot be read: it is no {kind} file") from None
 
 
 def _guess(kind: pa.DataType) -> dict[str, object]:

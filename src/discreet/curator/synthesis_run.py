@@ -20,8 +20,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from discreet.composition.price import Price, price
-from discreet.curator.plan import PLANNER, rho_of, spending_of
+from discreet.composition.price import Price
+from discreet.curator.plan import PLANNER, lane_of, spending_of
 from discreet.curator.release_run import guarded, private
 from discreet.data.columns import Text
 from discreet.data.engines.choose import engine_for
@@ -31,8 +31,7 @@ from discreet.data.records import Records
 from discreet.errors import DomainError, ParameterError, UnsupportedError, require
 from discreet.ledger.request import Receipt, receipt_of
 from discreet.privacy.guarantee import ZCDP, PureDP
-from discreet.privacy.neighbours import AddRemove
-from discreet.privacy.number import Number, exact
+from discreet.privacy.number import Number
 from discreet.queries.workload import Workload
 from discreet.release.reading import Reading, columns_of, rows_of
 from discreet.synthesis.stored import from_bytes, load_progress, mark_of, settings_of, to_bytes
@@ -40,6 +39,7 @@ from discreet.synthesis.synthesizer import Method, Synthesizer
 
 if TYPE_CHECKING:
     from discreet.curator.curator import Curator
+    from discreet.curator.declared import Declared
     from discreet.data.domain import Domain
     from discreet.data.table import Table
     from discreet.privacy.guarantee import Guarantee
@@ -129,7 +129,7 @@ def synthesize(
                 order.cost, [table], text=order.text(), key=key, analyst=analyst, fresh=fresh
             )
         if stored is None:
-            fit = {"rng": curator._rng, "progress": bool(run.get("progress", False))}
+            fit = {"rng": curator._rng, "progress": run.get("progress", False)}
             fit |= {} if checkpoint is None else {"checkpoint": checkpoint, "mark": receipt.hash}
             made = guarded(lambda: reading.through(lambda data: synthesizer.fit(_rows(data), **fit)))
             curator.ledger.store(receipt, to_bytes(made))
@@ -141,7 +141,7 @@ def synthesize(
 
 
 def ordered(
-    curator: Curator,
+    curator: Declared,
     *,
     table: str,
     columns: Sequence[str] | None = None,
@@ -156,12 +156,12 @@ def ordered(
         raise ParameterError(f"need a Workload, such as marginals(domain, 2), got {type(workload).__name__}")
     held = private(curator, table)
     domain = columns_for(held, columns, workload)
-    paid, cost = lane(epsilon, budget)
+    paid, cost = lane_of(spending_of(epsilon, budget))
     synthesizer = _synthesizer(held, domain, paid, workload, method, settings)
     return Order(table, _reading(curator, table, synthesizer), synthesizer, cost)
 
 
-def _reading(curator: Curator, table: str, synthesizer: Synthesizer) -> Reading:
+def _reading(curator: Declared, table: str, synthesizer: Synthesizer) -> Reading:
     """The columns on the engine: rows or cells, or on other engines the tables that may be measured, in intervals."""
     held, encoding = private(curator, table), synthesizer.encoding
     engine = held.engine or curator._engine or engine_for(held.source)
@@ -210,17 +210,6 @@ def columns_for(table: Table, columns: Sequence[str] | None, workload: Workload 
             rest = list(columns_of(table))
             raise DomainError(f"column {name!r} is text, of which no rows can be made up; name others: columns={rest}")
     return columns_of(table, columns)
-
-
-def lane(epsilon: Number | None, budget: Guarantee | None) -> tuple[PureDP | ZCDP, Price]:
-    """What the synthesizer may spend for one unit, and the same as a price."""
-    spending = spending_of(epsilon, budget)
-    rho = rho_of(spending)
-    if rho is not None:
-        return ZCDP(rho, neighbours=AddRemove), Price(None, rho, exact(0))
-    assert not isinstance(spending, ZCDP)
-    pure = PureDP(spending.epsilon, neighbours=AddRemove)
-    return pure, price(pure)
 
 
 def _synthesizer(

@@ -33,7 +33,11 @@ Value = int | float | str | bool | dt.date | dt.datetime | None
 
 
 class Column:
-    """Base of the closed set of column types."""
+    """Base of the closed set of column types.
+
+    >>> isinstance(Integer(0, 9), Column), Integer(0, 9).size
+    (True, 10)
+    """
 
     __slots__ = ()
     name: ClassVar[str]
@@ -166,7 +170,11 @@ def _power_of_ten(most: Fraction) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Boolean(Column):
-    """True or false."""
+    """True or false.
+
+    >>> Boolean().size, Boolean(nullable=True).size
+    (2, 3)
+    """
 
     name: ClassVar[str] = "boolean"
     nullable: bool = field(default=False, kw_only=True)
@@ -278,7 +286,11 @@ def _date(value: object, name: str) -> dt.date:
 
 @dataclass(frozen=True, slots=True)
 class Timestamp(Column):
-    """Moments from low to high, rounded down to a multiple of `period` seconds since 1970; no time zone (UTC)."""
+    """Moments from low to high, rounded down to a multiple of `period` seconds since 1970; no time zone (UTC).
+
+    >>> Timestamp("2026-01-01", "2026-01-02", step=3600).size
+    25
+    """
 
     name: ClassVar[str] = "timestamp"
     low: dt.datetime
@@ -327,7 +339,11 @@ def _moment(value: object, name: str) -> dt.datetime:
 
 @dataclass(frozen=True, slots=True)
 class Text(Column):
-    """Free text of at most `max_bytes` bytes; longer text counts as missing."""
+    """Free text of at most `max_bytes` bytes; longer text counts as missing.
+
+    >>> Text(64)
+    Text(max_bytes=64, nullable=False)
+    """
 
     name: ClassVar[str] = "text"
     max_bytes: int
@@ -343,7 +359,12 @@ class Text(Column):
 
 @dataclass(frozen=True, slots=True)
 class Identifier(Column):
-    """A name for a privacy unit, an integer or text; never counted, grouped or returned."""
+    """A name for a privacy unit, an integer or text; never counted, grouped or returned.
+
+    >>> from discreet.data import Domain
+    >>> Domain({"patient": Identifier(), "age": Integer(0, 119)}).size  # a name has no values to list
+    120
+    """
 
     name: ClassVar[str] = "identifier"
     nullable: bool = field(default=False, kw_only=True)
@@ -370,9 +391,9 @@ def column(declaration: dict[str, object]) -> Column:
     """
     rest = dict(declaration)
     kind = rest.pop("type", None)
-    if kind not in _TYPES:
+    if not isinstance(kind, str) or kind not in _TYPES:
         raise ParameterError(f"need a column type among {', '.join(_TYPES)}, got {kind!r}")
     try:
-        return _TYPES[str(kind)](**rest)
+        return _TYPES[kind](**rest)
     except TypeError as error:
         raise ParameterError(f"a column of type {kind} cannot be made from {sorted(rest)}: {error}") from None

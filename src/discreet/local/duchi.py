@@ -55,19 +55,9 @@ class DuchiVector(VectorProtocol):
         return DEPTH
 
     @property
-    def most(self) -> int:
-        """A direction has norm one."""
-        return 1 << DEPTH
-
-    @property
     def length(self) -> float:
         """B."""
         return float(exact(self.radius)) / (float(2 * self.truth - 1) * half_sphere(self.dimension))
-
-    @property
-    def unit(self) -> float:
-        """B in units of the lattice."""
-        return self.length / 2**DEPTH
 
     def coordinate_variance(self) -> float:
         """B^2 / d: a turn changes no square."""

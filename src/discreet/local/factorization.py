@@ -22,14 +22,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from discreet.errors import ParameterError, UnsupportedError, require
+from discreet.errors import UnsupportedError, require
 from discreet.local.chernoff import bernstein
 from discreet.local.coins import positive, whole
 from discreet.local.duchi import DuchiVector
 from discreet.local.factors import Factors, ThresholdFactors, factors_of
 from discreet.local.one_bit import OneBitMean
 from discreet.local.privunit import PrivUnit
-from discreet.local.protocol import LocalProtocol
+from discreet.local.protocol import LocalProtocol, cells_of
 from discreet.local.sampled_thresholds import SampledThresholds
 from discreet.local.vectors import VectorProtocol
 from discreet.privacy.number import Number, exact
@@ -136,14 +136,7 @@ class LocalFactorization(LocalProtocol):
 
     def checked(self, values: object) -> Array:
         """Cells."""
-        import numpy as np
-
-        array, size = np.asarray(values), self.factors.cells
-        if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise ParameterError("need a vector of integers, one value for each user")
-        if array.size and not (array.min() >= 0 and array.max() < size):  # the message never carries a value
-            raise ParameterError(f"need values 0 .. {size - 1}, got something else")
-        return array.astype(np.int64)
+        return cells_of(values, self.factors.cells)
 
     def draw(self, values: Array, random: RandomSource) -> Array:
         """A randomised column of A for each user."""

@@ -20,10 +20,9 @@ from abc import abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.errors import ParameterError
 from discreet.local.chernoff import share_error
 from discreet.local.coins import positive, whole
-from discreet.local.protocol import LocalProtocol
+from discreet.local.protocol import LocalProtocol, cells_of
 from discreet.privacy.number import Number
 
 if TYPE_CHECKING:
@@ -69,13 +68,7 @@ class FrequencyOracle(LocalProtocol):
         import numpy as np
 
         array = np.asarray(values)
-        if array.dtype == bool and self.size == 2:
-            array = array.astype(np.int64)
-        if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise ParameterError("need a vector of integers, one value for each user")
-        if array.size and not (array.min() >= 0 and array.max() < self.size):  # the message never carries a value
-            raise ParameterError(f"need values 0 .. {self.size - 1}, got something else")
-        return np.ascontiguousarray(array, dtype=np.int64)
+        return cells_of(array.astype(np.int64) if array.dtype == bool and self.size == 2 else array, self.size)
 
     def decode(self, tally: Tally, n: int) -> Floats:
         """Unbiased fractions of the users, one for each value."""

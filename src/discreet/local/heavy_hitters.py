@@ -63,7 +63,15 @@ class Hitter:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hitters:
-    """The strings found, the most frequent first, and the fraction above which none is missing."""
+    """The strings found, the most frequent first, and the fraction above which none is missing.
+
+    >>> import numpy as np
+    >>> from discreet.hazmat.entropy import SeededRandom
+    >>> pages = np.repeat(np.array([7, 9], dtype=np.uint64), [15_000, 5_000])
+    >>> found = HeavyHitters(bits=8, epsilon=4.0)(pages, rng=SeededRandom(1))
+    >>> [item.value for item in found.items]
+    [7, 9]
+    """
 
     items: tuple[Hitter, ...]
     threshold: float

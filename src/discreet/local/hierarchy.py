@@ -24,10 +24,9 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from discreet.errors import ParameterError
 from discreet.local.coins import pick, positive, whole
 from discreet.local.projective import ProjectiveGeometryResponse, count
-from discreet.local.protocol import LocalProtocol
+from discreet.local.protocol import LocalProtocol, cells_of
 from discreet.local.randomized_response import RandomizedResponse
 from discreet.local.wire import Codes
 from discreet.privacy.number import Number, exact
@@ -113,14 +112,7 @@ class HierarchicalRanges(LocalProtocol):
 
     def checked(self, values: object) -> Array:
         """Cells."""
-        import numpy as np
-
-        array = np.asarray(values)
-        if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise ParameterError("need a vector of integers, one value for each user")
-        if array.size and not (array.min() >= 0 and array.max() < self.size):  # the message never carries a value
-            raise ParameterError(f"need values 0 .. {self.size - 1}, got something else")
-        return array.astype(np.int64)
+        return cells_of(values, self.size)
 
     def draw(self, values: Array, random: RandomSource) -> Array:
         """A level that has not seen the value, and the report of the ancestor there."""

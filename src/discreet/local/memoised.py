@@ -195,7 +195,14 @@ class Memoised(LocalProtocol):
 
 
 class Devices:
-    """Devices with a memory: `begin` a period with the values of that moment, `report` as often as wanted."""
+    """Devices with a memory: `begin` a period with the values of that moment, `report` as often as wanted.
+
+    >>> from discreet.hazmat.entropy import SeededRandom
+    >>> devices = Devices(Memoised(RandomizedResponse(epsilon=2, size=4), instant=1.5, periods=3), SeededRandom(1))
+    >>> devices.begin([0, 1, 2])
+    >>> len(devices.report()), devices.begun
+    (3, 1)
+    """
 
     __slots__ = ("_permanent", "_random", "begun", "protocol")
 

@@ -75,19 +75,9 @@ class PrivUnit(VectorProtocol):
         return DEPTH
 
     @property
-    def most(self) -> int:
-        """A point of the sphere has norm one."""
-        return 1 << DEPTH
-
-    @property
     def length(self) -> float:
         """radius / m."""
         return float(exact(self.radius)) / self.cap.mean
-
-    @property
-    def unit(self) -> float:
-        """That in units of the lattice."""
-        return self.length / 2**DEPTH
 
     def coordinate_variance(self) -> float:
         """That along u or across it, whichever is larger."""

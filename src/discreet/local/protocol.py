@@ -21,7 +21,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
-from discreet.errors import DomainError, UnsupportedError, require
+from discreet.errors import DomainError, ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource, source
 from discreet.local.wire import REPORTS, STATE, Form, opened, pack_state, seal, unpack_state
 from discreet.privacy.event import Event, PureEvent
@@ -214,6 +214,18 @@ class Server:
         server._tally = unpack_state(payload, protocol.cells)
         server.n = count
         return server
+
+
+def cells_of(values: object, size: int) -> Array:
+    """Users' values as integers below `size`; the message never carries a value."""
+    import numpy as np
+
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ParameterError("need a vector of integers, one value for each user")
+    if array.size and not (array.min() >= 0 and array.max() < size):
+        raise ParameterError(f"need values 0 .. {size - 1}, got something else")
+    return np.ascontiguousarray(array, dtype=np.int64)
 
 
 def run(protocol: LocalProtocol, values: object, *, rng: RandomSource | None = None) -> Server:

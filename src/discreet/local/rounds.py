@@ -70,7 +70,12 @@ class LocalLedger:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """A protocol, and the numbers of the users who are asked."""
+    """A protocol, and the numbers of the users who are asked.
+
+    >>> from discreet.local import RandomizedResponse
+    >>> Question(RandomizedResponse(epsilon=1, size=2), [0, 1, 2]).users
+    [0, 1, 2]
+    """
 
     protocol: LocalProtocol
     users: Sequence[int]

@@ -23,10 +23,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from discreet.errors import ParameterError
 from discreet.local.chernoff import bernstein
 from discreet.local.coins import favoured, pick, positive, toss, whole
-from discreet.local.protocol import LocalProtocol
+from discreet.local.protocol import LocalProtocol, cells_of
 from discreet.local.threshold_factors import moduli
 from discreet.local.wire import Codes
 from discreet.privacy.number import Number, exact
@@ -103,14 +102,7 @@ class SampledThresholds(LocalProtocol):
 
     def checked(self, values: object) -> Array:
         """Cells."""
-        import numpy as np
-
-        array = np.asarray(values)
-        if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise ParameterError("need a vector of integers, one value for each user")
-        if array.size and not (array.min() >= 0 and array.max() < self.size):  # the message never carries a value
-            raise ParameterError(f"need values 0 .. {self.size - 1}, got something else")
-        return array.astype(np.int64)
+        return cells_of(values, self.size)
 
     def draw(self, values: Array, random: RandomSource) -> Array:
         """A frequency that has not seen the value, and a point near or far."""

@@ -40,8 +40,32 @@ WIDTH = 48  # bits of a probability
 CHUNK = 1 << 18  # random words drawn at a time
 
 
+class UnaryEncoding(FrequencyOracle):
+    """A row of independent bits, one for each value."""
+
+    __slots__ = ()
+
+    @property
+    def form(self) -> Masks:
+        """A set of values."""
+        return Masks(self.size)
+
+    @property
+    def cells(self) -> int:
+        """One for each bit of a row."""
+        return 64 * self.form.words
+
+    def tally(self, reports: Array) -> Tally:
+        """How many rows have each bit."""
+        return sums(reports)
+
+    def law(self, value: int) -> dict[int, Fraction]:
+        """The product of the bits; a report is named by the integer with these bits."""
+        return bits_law(self.size, value, self.truth, self.noise)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SymmetricUnaryEncoding(FrequencyOracle):
+class SymmetricUnaryEncoding(UnaryEncoding):
     """Every bit is flipped with the same probability (basic RAPPOR).
 
     >>> SymmetricUnaryEncoding(epsilon=1, size=100).bits
@@ -63,16 +87,6 @@ class SymmetricUnaryEncoding(FrequencyOracle):
         """1 / (e^(epsilon / 2) + 1), rounded up to the grid."""
         return flip(exact(self.epsilon) / 2)
 
-    @property
-    def form(self) -> Masks:
-        """A set of values."""
-        return Masks(self.size)
-
-    @property
-    def cells(self) -> int:
-        """One for each bit of a row."""
-        return 64 * self.form.words
-
     def draw(self, values: Array, random: RandomSource) -> Array:
         """The own bit set, then all flipped with the same probability."""
         import numpy as np
@@ -81,17 +95,9 @@ class SymmetricUnaryEncoding(FrequencyOracle):
         rows[np.arange(len(values)), values >> 6] ^= np.uint64(1) << (values & 63).astype(np.uint64)
         return rows
 
-    def tally(self, reports: Array) -> Tally:
-        """How many rows have each bit."""
-        return sums(reports)
-
-    def law(self, value: int) -> dict[int, Fraction]:
-        """The product of the bits; a report is named by the integer with these bits."""
-        return bits_law(self.size, value, self.truth, self.noise)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class OptimalUnaryEncoding(FrequencyOracle):
+class OptimalUnaryEncoding(UnaryEncoding):
     """The own bit is a fair coin, every other bit is rarely 1.
 
     >>> round(OptimalUnaryEncoding(epsilon=1, size=100).variance(1), 4)
@@ -111,16 +117,6 @@ class OptimalUnaryEncoding(FrequencyOracle):
         """1 / (e^epsilon + 1), rounded up to the grid."""
         return flip(exact(self.epsilon))
 
-    @property
-    def form(self) -> Masks:
-        """A set of values."""
-        return Masks(self.size)
-
-    @property
-    def cells(self) -> int:
-        """One for each bit of a row."""
-        return 64 * self.form.words
-
     def draw(self, values: Array, random: RandomSource) -> Array:
         """Rare bits everywhere, then a fair one in the own place."""
         import numpy as np
@@ -130,14 +126,6 @@ class OptimalUnaryEncoding(FrequencyOracle):
         fair = random.words(len(values)) >> np.uint64(63)
         rows[at] = rows[at] & ~(np.uint64(1) << place) | fair << place
         return rows
-
-    def tally(self, reports: Array) -> Tally:
-        """How many rows have each bit."""
-        return sums(reports)
-
-    def law(self, value: int) -> dict[int, Fraction]:
-        """The product of the bits; a report is named by the integer with these bits."""
-        return bits_law(self.size, value, self.truth, self.noise)
 
 
 @lru_cache(maxsize=256)

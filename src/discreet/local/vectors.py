@@ -47,11 +47,6 @@ class VectorProtocol(LocalProtocol):
 
     @property
     @abstractmethod
-    def unit(self) -> float:
-        """What an integer of a report stands for, in the estimate."""
-
-    @property
-    @abstractmethod
     def length(self) -> float:
         """The root of the mean squared norm of one report's estimate."""
 
@@ -61,9 +56,14 @@ class VectorProtocol(LocalProtocol):
         """The bits after the point of a coordinate."""
 
     @property
-    @abstractmethod
+    def unit(self) -> float:
+        """What an integer of a report stands for, in the estimate."""
+        return self.length / 2**self.depth
+
+    @property
     def most(self) -> int:
-        """The largest norm of a report, in units of the lattice, rounding left out."""
+        """The largest norm of a report, in units of the lattice, rounding left out: one, for points of the sphere."""
+        return 1 << self.depth
 
     @property
     def form(self) -> Numbers:

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """One private value out of one value in; to vary a mechanism, wrap it."""
+    """One private value out of one value in; to vary a mechanism, wrap it.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> isinstance(Laplace(epsilon=1, sensitivity=1), Mechanism)
+    True
+    """
 
     def __call__(self, value: Any, *, rng: RandomSource | None = None) -> Any:  # noqa: ANN401 - each mechanism says
         """The release.  `rng=None` is the system generator; a seeded one is for tests."""

@@ -30,7 +30,11 @@ class ReleaseMechanism(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A forecast for two ordinary cores: seconds, and bytes of memory."""
+    """A forecast for two ordinary cores: seconds, and bytes of memory.
+
+    >>> Cost(seconds=0.1, memory=1e6)
+    Cost(seconds=0.1, memory=1000000.0)
+    """
 
     seconds: float
     memory: float
@@ -46,6 +50,9 @@ class Candidate:
     `build(workload, budget, n)` gets the public n, or None where one row may be added or removed.  `improved` says
     that answers are improved afterwards in a way that depends on the data (made non-negative, say), so that a
     simulation tells more than the variances.
+
+    >>> Candidate(name="mine", build=lambda workload, budget, n: None, cost=lambda workload: Cost(1e-3, 1e6)).improved
+    False
     """
 
     name: str
@@ -80,13 +87,22 @@ def register(candidate: Candidate) -> Candidate:
 
 
 def unregister(name: str) -> None:
-    """Forget a registered mechanism."""
+    """Forget a registered mechanism.
+
+    >>> unregister("nobody's")
+    Traceback (most recent call last):
+    discreet.errors.ParameterError: need a registered mechanism among [], got name="nobody's"
+    """
     require(name in _registered, f"a registered mechanism among {sorted(_registered)}", name=name)
     del _registered[name]
 
 
 def candidates() -> tuple[Candidate, ...]:
-    """All mechanisms: those that come with the library and those registered."""
+    """All mechanisms: those that come with the library and those registered.
+
+    >>> "Factorization" in {one.name for one in candidates()}
+    True
+    """
     from discreet.planning.builtin import BUILTIN
 
     return (*BUILTIN, *_registered.values())

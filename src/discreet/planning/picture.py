@@ -1,4 +1,4 @@
-"""A picture of a plan: predicted errors as bars, what nobody can beat as a line."""
+"""A picture of a plan: predicted errors as points, and lines for what nobody, or nobody unbiased, can beat."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def plot(plan: Plan) -> alt.LayerChart | alt.FacetChart:
-    """Bars on a logarithmic axis, the chosen mechanism first."""
+    """Points on a logarithmic axis, the chosen mechanism first; a line says whom it binds."""
     try:
         import altair as alt
     except ImportError:
@@ -33,6 +33,8 @@ def plot(plan: Plan) -> alt.LayerChart | alt.FacetChart:
         .mark_point(filled=True, size=90)
         .encode(y=alt.Y("mechanism:N", sort=order, title=None), x=axis, color="kind:N", shape="by:N")
     )
-    lines = [{"error": floor.value, "who": floor.who} for floor in plan.floors if floor.value > 0]
-    rule = alt.Chart(alt.Data(values=lines)).mark_rule(strokeDash=[4, 4]).encode(x="error:Q", tooltip="who:N")
+    lines = [{"error": floor.value, "who": floor.who, "what": floor.what} for floor in plan.floors]
+    rule = (
+        alt.Chart(alt.Data(values=lines)).mark_rule(strokeDash=[4, 4]).encode(x="error:Q", tooltip=["who:N", "what:N"])
+    )
     return (rule + points).properties(width=480, height=28 * max(2, len(order)), title="Predicted errors")

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from discreet.bounds.best import LowerBound
 from discreet.errors import UnsupportedError, require
 from discreet.planning.candidate import Candidate, ReleaseMechanism, candidates
-from discreet.planning.floor import Floor, floors
+from discreet.planning.floor import floors
 from discreet.planning.predict import Prediction, Question, StandIn, predict, ranked
 from discreet.privacy.guarantee import Guarantee
 from discreet.queries.workload import Workload, swaps
@@ -70,29 +71,46 @@ def plan(
     if not usable:
         reasons = "; ".join(f"{row.name}: {row.reason}" for row in rows)
         raise UnsupportedError(f"no mechanism applies to this workload and budget ({reasons})")
+    known = floors(workload, budget=budget, n=n, neighbours=neighbours, beta=beta)
     return Plan(
         question=question,
         objective=objective,
         rows=tuple(usable),
         refused=tuple(row for row in rows if not row.usable),
-        floors=tuple(floors(workload, budget=budget, n=n, neighbours=neighbours, beta=beta)),
+        floors=tuple(bound for bound in known if not bound.gaussian),
+        gaussian=next((bound for bound in known if bound.gaussian), None),
     )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Plan:
-    """What every mechanism would do, the best first, and what nobody can do."""
+    """What every mechanism would do, the best first, and what nobody, or nobody unbiased, can do.
+
+    `gaussian` is what continuous Gaussian noise on any factorization must have under (epsilon, delta).  It is no floor:
+    mechanisms with other noise, discrete noise among it, may have less.
+
+    >>> import discreet as dc
+    >>> found = plan(dc.queries.thresholds(16), n=1000, budget=dc.ZCDP(0.1), seconds=0)
+    >>> found.chosen.name in {row.name for row in found.rows}
+    True
+    """
 
     question: Question
     objective: Objective
     rows: tuple[Prediction, ...]
     refused: tuple[Prediction, ...]
-    floors: tuple[Floor, ...]
+    floors: tuple[LowerBound, ...]
+    gaussian: LowerBound | None = None
 
     @property
     def chosen(self) -> Prediction:
         """The mechanism with the least predicted error."""
         return self.rows[0]
+
+    @property
+    def bound(self) -> LowerBound | None:
+        """The best lower bound that is known, on every mechanism or else on every unbiased one; None where none is."""
+        return self.floors[0] if self.floors else None
 
     def mechanism(self) -> ReleaseMechanism:
         """The chosen mechanism, ready to be called on data."""
@@ -118,8 +136,14 @@ class Plan:
 
         return html(self)
 
+    def to_dict(self) -> dict[str, object]:
+        """For programs: JSON-ready; what is infinite or not known is None."""
+        from discreet.planning.show import record
+
+        return record(self)
+
     def plot(self) -> alt.LayerChart | alt.FacetChart:
-        """The predicted errors as bars, with the floor as a line."""
+        """The predicted errors as points, with the floors as lines."""
         from discreet.planning.picture import plot
 
         return plot(self)

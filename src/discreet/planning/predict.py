@@ -40,7 +40,12 @@ LISTED = 1 << 26  # cells of a histogram that is made up
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prediction:
-    """One row of a plan: errors in counts; `reason` says why a mechanism is out where `largest` is infinite."""
+    """One row of a plan: errors in counts; `reason` says why a mechanism is out where `largest` is infinite.
+
+    >>> import discreet as dc
+    >>> dc.plan(dc.queries.thresholds(16), n=1000, budget=dc.ZCDP(0.1), seconds=0).chosen.basis
+    'theorem'
+    """
 
     name: str
     largest: float
@@ -83,7 +88,7 @@ def predict(candidate: Candidate, question: Question, stand_in: StandIn) -> Pred
         mechanism = candidate.build(question.workload, question.budget, question.public_n)
         found = replace(nothing, cost=candidate.cost(question.workload), mechanism=mechanism)
         return _predicted(mechanism, found, question, stand_in, improved=candidate.improved)
-    except DiscreetError as reason:
+    except (DiscreetError, OverflowError) as reason:  # of a budget whose noise is beyond the floats
         return replace(nothing, reason=str(reason))
 
 

@@ -22,7 +22,7 @@ def text(plan: Plan) -> str:
         rest = "  ".join(f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
         lines.append(f"{'->' if number == 1 else '  '} {left}  {rest}")
     lines.append("")
-    lines += [f"   {floor.who}: {floor.what} at least {_number(floor.value)}" for floor in plan.floors]
+    lines += [f"   {note}" for note in _floors(plan)]
     lines += [f"   not {row.name}: {row.reason}" for row in plan.refused]
     return "\n".join(lines)
 
@@ -34,10 +34,56 @@ def html(plan: Plan) -> str:
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
         for row in [(f"<- {row[0]}" if i == 0 else row[0], *row[1:]) for i, row in enumerate(_cells(plan))]
     )
-    notes = [f"{floor.who}: {floor.what} at least {_number(floor.value)}" for floor in plan.floors]
-    notes += [f"not {row.name}: {row.reason}" for row in plan.refused]
+    notes = _floors(plan) + [f"not {row.name}: {row.reason}" for row in plan.refused]
     listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
     return f"<p>{escape(_title(plan))}</p><table><tr>{head}</tr>{body}</table><ul>{listed}</ul>"
+
+
+def record(plan: Plan) -> dict[str, object]:
+    """The same for programs."""
+    question = plan.question
+    rows = [
+        {
+            "name": row.name,
+            "largest": _finite(row.largest),
+            "expected": _finite(row.expected),
+            "typical": _finite(row.typical),
+            "basis": row.basis,
+            "seconds": _finite(row.cost.seconds),
+            "memory": _finite(row.cost.memory),
+        }
+        for row in plan.rows
+    ]
+    return {
+        "queries": question.workload.shape[0],
+        "cells": question.workload.shape[1],
+        "n": question.n,
+        "budget": str(question.budget),
+        "beta": question.beta,
+        "objective": plan.objective,
+        "chosen": plan.chosen.name,
+        "mechanisms": rows,
+        "refused": [{"name": row.name, "reason": row.reason} for row in plan.refused],
+        "bound": None if plan.bound is None else plan.bound.to_dict(),
+        "bounds": [floor.to_dict() for floor in plan.floors],
+        "gaussian": None if plan.gaussian is None else plan.gaussian.to_dict(),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _floors(plan: Plan) -> list[str]:
+    """What nobody, or nobody unbiased, can do, the best bound first, with what proves it; then Gaussian noise."""
+    lines = [
+        f"{floor.who}: {floor.what} at least {_number(floor.value)} ({floor.name}: {floor.witness})"
+        for floor in plan.floors
+    ]
+    if plan.gaussian is not None:
+        limit = f"{plan.gaussian.what} at least {_number(plan.gaussian.value)}"
+        lines.append(f"for comparison, {plan.gaussian.who}: {limit}; other noise may have less")
+    return lines
 
 
 def _title(plan: Plan) -> str:
@@ -46,7 +92,8 @@ def _title(plan: Plan) -> str:
     size = f"{cells:,}" if cells < 10**9 else f"{cells:.2g}"
     least = "largest" if plan.objective == "max" else "typical"
     return (
-        f"{queries:,} queries over {size} cells, n = {question.n:,}, {question.budget}; least {least} error first\n"
+        f"{queries:,} queries over {size} cells, assuming n = {question.n:,}, {question.budget}; "
+        f"least {least} error first\n"
         f"errors in counts: the largest of all queries (probability {1 - question.beta:g}; simulated: of all runs), "
         "its median, and the root mean square"
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from numbers import Integral
 
-from discreet.errors import LedgerError, ParameterError, require
+from discreet.errors import LedgerError, require
 from discreet.privacy.number import Number, exact
 
 _KIND = "kind"  # the key that names the class; no field may be called so
@@ -209,7 +209,7 @@ def from_dict(record: dict[str, object]) -> Event:
         raise LedgerError(f"unknown event {name!r}")
     try:
         return cls(**{key: _decode(value) for key, value in record.items() if key != _KIND})  # type: ignore[arg-type]
-    except (TypeError, ParameterError) as error:
+    except (TypeError, ValueError) as error:  # ParameterError is one of the latter
         raise LedgerError(f"ill-formed {cls.__name__}: {error}") from None
 
 

@@ -37,7 +37,12 @@ Pairs = Iterable[tuple[Input, Input]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Witness:
-    """Two neighbours and an event that an adversary would bet on, with the event's two probabilities."""
+    """Two neighbours and an event that an adversary would bet on, with the event's two probabilities.
+
+    >>> coin = FiniteMechanism({0: {0: 0.75, 1: 0.25}, 1: {0: 0.25, 1: 0.75}}, neighbours=[(0, 1)])
+    >>> coin.witness().probabilities
+    (Fraction(3, 4), Fraction(1, 4))
+    """
 
     inputs: tuple[Input, Input]
     event: frozenset[Output]

@@ -25,7 +25,14 @@ from discreet.privacy.number import Number, exact, tidy, up
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PrivacyLoss:
-    """The law of the loss of one ordered pair: e^L -> probability, and the probability that L is infinite."""
+    """The law of the loss of one ordered pair: e^L -> probability, and the probability that L is infinite.
+
+    >>> from discreet.privacy import FiniteMechanism
+    >>> coin = FiniteMechanism({0: {0: 0.75, 1: 0.25}, 1: {0: 0.25, 1: 0.75}}, neighbours=[(0, 1)])
+    >>> loss = privacy_loss(coin, 0, 1)
+    >>> loss.delta(0), loss.tail(1)
+    (0.5, Fraction(3, 4))
+    """
 
     ratios: tuple[tuple[Fraction, Fraction], ...]  # (e^L, probability), by increasing ratio
     infinite: Fraction

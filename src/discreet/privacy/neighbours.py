@@ -111,11 +111,21 @@ class Local(Neighbours):
 
 
 class EdgeNeighbours(Neighbours):
-    """Graphs on public vertices; a step adds or removes one edge."""
+    """Graphs on public vertices; a step adds or removes one edge.
+
+    >>> from discreet.structured import TriangleCount
+    >>> TriangleCount(epsilon=1, delta=1e-6).privacy().neighbours.__name__
+    'EdgeNeighbours'
+    """
 
 
 class NodeNeighbours(Neighbours):
-    """Graphs; a step changes all edges at one vertex."""
+    """Graphs; a step changes all edges at one vertex.
+
+    >>> from discreet.structured import NodeEdgeCount
+    >>> NodeEdgeCount(epsilon=1, degree_bound=4).privacy().neighbours.__name__
+    'NodeNeighbours'
+    """
 
 
 RELATIONS: dict[str, type[Neighbours]] = {

@@ -18,7 +18,7 @@ from discreet.errors import ParameterError
 Number = int | float | Fraction | Decimal | str
 
 
-LONGEST = 5000  # digits; a longer number in text is refused before it is built
+LONGEST = 4000  # digits; a longer number in text is refused before it is built, and Python writes no more than 4,300
 
 
 def exact(value: Number) -> Fraction:
@@ -48,7 +48,7 @@ def exact(value: Number) -> Fraction:
 def _short(text: str) -> str:
     """The text, unless it spells a number of more than `LONGEST` digits, or not in ASCII."""
     _, _, exponent = text.lower().partition("e")
-    if not text.isascii() or len(text) > LONGEST or len(exponent) > 6 or abs(int(exponent or 0)) > LONGEST:
+    if not text.isascii() or len(exponent) > 6 or len(text) + abs(int(exponent or 0)) > LONGEST:
         raise ValueError
     return text
 

@@ -152,7 +152,11 @@ Value = Term | Number | str | bool | dt.date
 
 
 def col(name: str) -> Term:
-    """A declared column, or in `having` a column of the answer."""
+    """A declared column, or in `having` a column of the answer.
+
+    >>> str(col("age") >= 65)
+    '("age" >= 65)'
+    """
     require(isinstance(name, str) and bool(name), "the name of a column", name=name)
     return Term(quoted(name))
 
@@ -169,17 +173,29 @@ def case(*branches: tuple[Term, Value], otherwise: Value | None = None) -> Term:
 
 
 def coalesce(*items: Value) -> Term:
-    """The first that is not NULL."""
+    """The first that is not NULL.
+
+    >>> str(coalesce(col("cost"), 0))
+    'COALESCE("cost", 0)'
+    """
     return _call("COALESCE", items)
 
 
 def least(*items: Value) -> Term:
-    """The smallest, NULLs apart."""
+    """The smallest, NULLs apart.
+
+    >>> str(least(col("cost"), 2000))
+    'LEAST("cost", 2000)'
+    """
     return _call("LEAST", items)
 
 
 def greatest(*items: Value) -> Term:
-    """The largest, NULLs apart."""
+    """The largest, NULLs apart.
+
+    >>> str(greatest(col("cost"), 0))
+    'GREATEST("cost", 0)'
+    """
     return _call("GREATEST", items)
 
 
@@ -217,7 +233,11 @@ def _term(column: Term | str) -> Term:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """An aggregate that is not yet about any table."""
+    """An aggregate that is not yet about any table.
+
+    >>> total("cost").sql(None)
+    'SUM("cost")'
+    """
 
     function: Function
     argument: str | None = None  # SQL
@@ -230,32 +250,56 @@ class Tally:
 
 
 def count(column: Term | str | None = None) -> Tally:
-    """COUNT(*), or how many values are not NULL."""
+    """COUNT(*), or how many values are not NULL.
+
+    >>> count().sql(None), count("cost").sql(None)
+    ('COUNT(*)', 'COUNT("cost")')
+    """
     return Tally("count", None if column is None else _term(column).sql)
 
 
 def units() -> Tally:
-    """COUNT(DISTINCT unit): how many units (patients, say) have a row."""
+    """COUNT(DISTINCT unit): how many units (patients, say) have a row.
+
+    >>> units().sql("patient")
+    'COUNT(DISTINCT "patient")'
+    """
     return Tally("units")
 
 
 def total(column: Term | str) -> Tally:
-    """SUM of the values."""
+    """SUM of the values.
+
+    >>> total(least(col("cost"), 2000)).sql(None)
+    'SUM(LEAST("cost", 2000))'
+    """
     return Tally("sum", _term(column).sql)
 
 
 def avg(column: Term | str) -> Tally:
-    """AVG of the values."""
+    """AVG of the values.
+
+    >>> avg("cost").sql(None)
+    'AVG("cost")'
+    """
     return Tally("avg", _term(column).sql)
 
 
 def variance(column: Term | str) -> Tally:
-    """VARIANCE of the values."""
+    """VARIANCE of the values.
+
+    >>> variance("cost").sql(None)
+    'VARIANCE("cost")'
+    """
     return Tally("variance", _term(column).sql)
 
 
 def stddev(column: Term | str) -> Tally:
-    """STDDEV of the values."""
+    """STDDEV of the values.
+
+    >>> stddev("cost").sql(None)
+    'STDDEV("cost")'
+    """
     return Tally("stddev", _term(column).sql)
 
 

@@ -196,7 +196,14 @@ def kron(*factors: Workload) -> Workload:
 
 
 class Kronecker(Workload):
-    """W1 (x) W2 (x) ...: queries and cells in C order of those of the factors."""
+    """W1 (x) W2 (x) ...: queries and cells in C order of those of the factors.
+
+    >>> from discreet.data import Boolean, Domain
+    >>> from discreet.queries import marginals
+    >>> sides = [marginals(Domain({name: Boolean()}), 1) for name in "ab"]
+    >>> Kronecker(sides).shape
+    (4, 4)
+    """
 
     __slots__ = ("_known", "domain", "factors")
 

@@ -22,7 +22,7 @@ from discreet.data.aggregation import Aggregation, Key, Measure
 from discreet.data.columns import MOST, Value
 from discreet.data.table import Table
 from discreet.errors import UnsupportedError
-from discreet.queries.expression import Expression, number, numeric_code, predicate_code, tree
+from discreet.queries.expression import Expression, Multiply, Number, number, numeric_code, predicate_code, tree
 from discreet.queries.query import Aggregate, Query
 from discreet.queries.types import Coded, Free, Numeric, Truth
 
@@ -184,7 +184,8 @@ class Grouping:
                 listed = [column.decode(code) for code in codes]
             case Free():
                 raise UnsupportedError(f"the values of {self.expression} are not declared")
-            case Numeric(step=step):
+            case Numeric():
+                step = multiples(self.expression).step
                 whole = step.denominator == 1
                 listed = [code * int(step) if whole else float(code * step) for code in codes]
         return [*listed, None] if known.nullable else listed
@@ -192,15 +193,33 @@ class Grouping:
     def key(self) -> Key:
         """The key for the engine: an integer from 0."""
         low, high = _range(self.expression)
-        code = self.expression.code() if isinstance(self.expression.type, Coded) else _plain(self.expression)
+        code = self.expression.code() if isinstance(self.expression.type, Coded) else _listed(self.expression)
         shifted = f"({code}) - ({low})"
         if self.expression.type.nullable:
             shifted = f"CASE WHEN ({code}) IS NULL THEN {high - low + 1} ELSE {shifted} END"
         return Key(code=tree(shifted), size=self.size)
 
 
-def _plain(expression: Expression) -> str:
-    return numeric_code(expression, number(expression).step)
+def _listed(expression: Expression) -> str:
+    """The code of a number among its multiples: the division leaves no remainder."""
+    step = number(expression).step
+    ratio = int(multiples(expression).step / step)
+    code = numeric_code(expression, step)
+    return code if ratio == 1 else f"({code}) // {ratio}"
+
+
+def multiples(expression: Expression) -> Numeric:
+    """What a number may be, in the largest step that is known: FLOOR(age / 10) * 10 is 0, 10, 20 ..."""
+    match expression:
+        case Number(value):
+            sign = (value > 0) - (value < 0)
+            return Numeric(sign, sign, abs(value) or Fraction(1), nullable=False)
+        case Multiply(left, right):
+            a, b = multiples(left), multiples(right)
+            corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+            return Numeric(min(corners), max(corners), a.step * b.step, a.nullable or b.nullable)
+        case _:
+            return number(expression)
 
 
 def _range(expression: Expression) -> tuple[int, int]:
@@ -209,8 +228,9 @@ def _range(expression: Expression) -> tuple[int, int]:
             return 0, 1
         case Coded(column):
             return column.codes
-        case Numeric(low, high):
-            return low, high
+        case Numeric():
+            listed = multiples(expression)
+            return listed.low, listed.high
         case Free():
             raise UnsupportedError(f"the values of {expression} are not declared")
 

@@ -111,7 +111,11 @@ class Parity:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A row that is a number is at most `at`."""
+    """A row that is a number is at most `at`.
+
+    >>> Threshold(at=65)(70)
+    False
+    """
 
     at: Number
 
@@ -220,7 +224,11 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class Max:
-    """The largest of several queries."""
+    """The largest of several queries.
+
+    >>> Max((Counting(Threshold(at=10)), Counting(Threshold(at=20))))([5, 15, 30])
+    Fraction(2, 1)
+    """
 
     queries: tuple[NumberQuery, ...]
 
@@ -279,7 +287,11 @@ all_equal = AllEqual()
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """A property given by the datasets that have it, all of n rows."""
+    """A property given by the datasets that have it, all of n rows.
+
+    >>> Distance(Members(frozenset({(0, 0, 0), (1, 1, 1)})))((0, 0, 1))
+    1
+    """
 
     datasets: frozenset[tuple[Row, ...]]
 
@@ -321,7 +333,11 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """How many rows must change before the dataset has a property."""
+    """How many rows must change before the dataset has a property.
+
+    >>> Distance(AllEqual())((0, 0, 1, 1, 1))
+    2
+    """
 
     property: AllEqual | Members | Holds
 

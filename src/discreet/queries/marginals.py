@@ -58,7 +58,13 @@ def marginals(
 
 
 class Marginals(Workload):
-    """Marginal tables, one after another, the cells of each in C order; table i is multiplied by weights[i]."""
+    """Marginal tables, one after another, the cells of each in C order; table i is multiplied by weights[i].
+
+    >>> from discreet.data import Boolean, Domain
+    >>> pairs = marginals(Domain({name: Boolean() for name in "abc"}), 2)
+    >>> pairs.sets, len(pairs)
+    ((('a', 'b'), ('a', 'c'), ('b', 'c')), 12)
+    """
 
     __slots__ = ("domain", "sets", "weights")
 

@@ -100,7 +100,13 @@ class Ordered(Workload):
 
 
 class Thresholds(Ordered):
-    """The lower triangle of ones, applied by running sums."""
+    """The lower triangle of ones, applied by running sums.
+
+    >>> thresholds(3).matrix()
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 1, 1]])
+    """
 
     __slots__ = ()
     kind = "thresholds"
@@ -126,7 +132,11 @@ class Thresholds(Ordered):
 
 
 class Ranges(Ordered):
-    """All intervals."""
+    """All intervals.
+
+    >>> len(ranges(4)), ranges(4).matrix()[1]
+    (10, array([1, 1, 0, 0]))
+    """
 
     __slots__ = ()
     kind = "ranges"

@@ -91,7 +91,12 @@ def bits(over: int | Domain) -> Domain:
 
 
 class Products(Workload):
-    """One query per set of bits: sets by size, and those of one size in the order of `itertools.combinations`."""
+    """One query per set of bits: sets by size, and those of one size in the order of `itertools.combinations`.
+
+    >>> from discreet.queries import parities
+    >>> len(parities(5, 2)), parities(5, 2).matrix()[0][:4]
+    (10, array([1, 1, 1, 1]))
+    """
 
     __slots__ = ("at_most", "domain", "k", "kind")
 

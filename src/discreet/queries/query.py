@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.data.domain import missing
-from discreet.errors import DomainError, UnsupportedError, require
+from discreet.errors import DomainError, ParameterError, UnsupportedError, require
 from discreet.queries.expression import Expression, Number, number, predicate_code, quoted
 from discreet.queries.source import Source
 
@@ -20,7 +20,14 @@ Operator = Literal["=", "<>", "<", "<=", ">", ">="]
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """COUNT(*), COUNT(e), COUNT(DISTINCT unit), SUM(e), AVG(e), VARIANCE(e), STDDEV(e) or QUANTILE(e, level)."""
+    """COUNT(*), COUNT(e), COUNT(DISTINCT unit), SUM(e), AVG(e), VARIANCE(e), STDDEV(e) or QUANTILE(e, level).
+
+    >>> from discreet.queries import parse
+    >>> from discreet.data import Domain, Integer, Table
+    >>> table = Table("visits.parquet", domain=Domain({"age": Integer(0, 119)}), unit=None)
+    >>> parse("SELECT AVG(age) AS age FROM visits", {"visits": table}).outputs[0].value.function
+    'avg'
+    """
 
     function: Function
     argument: Expression | None = None
@@ -75,7 +82,14 @@ class Order:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Query:
-    """SELECT outputs FROM source WHERE where GROUP BY keys HAVING having ORDER BY order LIMIT limit."""
+    """SELECT outputs FROM source WHERE where GROUP BY keys HAVING having ORDER BY order LIMIT limit.
+
+    >>> from discreet.queries import parse
+    >>> from discreet.data import Domain, Integer, Table
+    >>> table = Table("visits.parquet", domain=Domain({"age": Integer(0, 119)}), unit=None)
+    >>> print(parse("select count(*) n from visits where age>=65", {"visits": table}))
+    SELECT COUNT(*) AS "n" FROM "visits" WHERE (age >= 65)
+    """
 
     source: Source
     name: str  # what the source is called
@@ -89,6 +103,9 @@ class Query:
     def __post_init__(self) -> None:
         names = [output.name for output in self.outputs]
         require(len(set(names)) == len(names), "distinct names in SELECT", names=names)
+        for output in self.outputs:
+            if isinstance(output.value, Aggregate):
+                _apart(output.name, names)
         if not self.aggregates:
             raise UnsupportedError("a question needs an aggregate such as COUNT(*); rows are never returned")
         if self.where is not None:
@@ -129,3 +146,13 @@ class Query:
         if self.order:
             sql += f" ORDER BY {', '.join(map(str, self.order))}"
         return sql if self.limit is None else f"{sql} LIMIT {self.limit}"
+
+
+def _apart(name: str, names: list[str]) -> None:
+    """Refuse a column that is called like an end of another's interval: one would stand in the other's place."""
+    taken = next((f"{name}_{end}" for end in ("low", "high") if f"{name}_{end}" in names), None)
+    if taken is not None:
+        raise ParameterError(
+            f"need another name than {taken!r} in SELECT: the interval of {name!r} is called"
+            f" {name + '_low'!r} and {name + '_high'!r}; rename either with AS"
+        )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.data.domain import missing
@@ -17,13 +18,14 @@ from discreet.errors import DomainError, UnsupportedError
 from discreet.queries.expression import Expression
 from discreet.queries.from_clause import OUTER, Tables, allowed, group_items, source_of
 from discreet.queries.query import Aggregate, Having, Order, Output, Query
-from discreet.queries.scalar import HEAVIEST, Scope, literal, rational, scalar
+from discreet.queries.scalar import ALLOWED, HEAVIEST, Scope, literal, rational, scalar
 from discreet.queries.source import Named
 
 if TYPE_CHECKING:
     from sqlglot import expressions as exp
 
 LONGEST = 20_000  # characters
+AGGREGATES = "COUNT, COUNT(DISTINCT unit), SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE, MIN or MAX"
 SAID = {
     "alias", "big_int", "default", "desc", "expression", "expressions", "false", "from", "from_", "group", "having",
     "high", "ifs", "ignore_nulls", "is_string", "limit", "low", "order", "quoted", "table", "this", "to", "true",
@@ -136,7 +138,8 @@ def _name(node: exp.Expr, value: Aggregate | int, taken: list[Output]) -> str:
     if isinstance(value, int):
         base = columns[0] if columns else "key"
     else:
-        base = "_".join([value.function, *columns]) if value.argument is not None else value.function
+        function = {Fraction(0): "min", Fraction(1, 2): "median", Fraction(1): "max"}.get(value.level, value.function)  # type: ignore[arg-type]
+        base = "_".join([function, *columns]) if value.argument is not None else function
     names = {output.name for output in taken}
     return next(name for i in range(len(names) + 1) if (name := base if not i else f"{base}_{i + 1}") not in names)
 
@@ -165,10 +168,9 @@ def aggregate(node: exp.Expr, scope: Scope) -> Aggregate | None:
     if (found := _quantile(node, scope)) is not None:
         return found
     if isinstance(node, exp.AggFunc):
-        raise UnsupportedError(
-            f"{node.sql_name()} is not supported; use COUNT, COUNT(DISTINCT unit), SUM, AVG, VARIANCE, STDDEV, MEDIAN,"
-            " QUANTILE, MIN or MAX"
-        )
+        raise UnsupportedError(f"{node.sql_name()} is not supported; use {AGGREGATES}")
+    if type(node) is exp.Anonymous:  # of rows or of groups, nobody knows
+        raise UnsupportedError(f"{node.name[:80]} is not supported; aggregates are {AGGREGATES}; of a row, {ALLOWED}")
     if node.find(exp.AggFunc):
         raise UnsupportedError("arithmetic on aggregates is not supported; ask for each and combine the answers")
     return None

@@ -45,6 +45,9 @@ class Tolerance:
     noise: from the mean over the rows.  population: from the mean over the population, rows drawn independently, for
     queries chosen in advance.  adaptive: the same for queries chosen after seeing earlier answers.  A tolerance of 2
     says nothing.
+
+    >>> Tolerance(noise=0.01, population=0.02, adaptive=0.05).population
+    0.02
     """
 
     noise: float
@@ -53,7 +56,12 @@ class Tolerance:
 
 
 class StatisticalOracle(Protocol):
-    """Whoever answers statistical queries: with a trusted curator, or asking each user in the local model."""
+    """Whoever answers statistical queries: with a trusted curator, or asking each user in the local model.
+
+    >>> from discreet.learning import StatisticalQueryOracle
+    >>> hasattr(StatisticalQueryOracle, "answer")
+    True
+    """
 
     @property
     def remaining(self) -> int:

@@ -50,7 +50,13 @@ DENSEST = 1 << 26  # entries of a matrix that is written out
 
 
 class Workload:
-    """Base of the closed set of workloads.  `w[i]` is one query, `w[a:b]` some, `len(w)` their number."""
+    """Base of the closed set of workloads.  `w[i]` is one query, `w[a:b]` some, `len(w)` their number.
+
+    >>> from discreet.queries import thresholds
+    >>> w = thresholds(8)
+    >>> w.shape, len(w[2:5])
+    ((8, 8), 3)
+    """
 
     __slots__ = ()
     domain: Domain
@@ -262,8 +268,11 @@ class Rows(Workload):
     def _moved(self, neighbours: type[Neighbours], *, power: int) -> Fraction:
         if self.exact:
             return remembered(self, self._known, neighbours, power)
-        norms = [part.squared if power == 2 else part.absolute for part in [self.base, *self]]
-        whole, *rows = (norm(neighbours) for norm in norms)
+        whole = self.base.squared(neighbours) if power == 2 else self.base.absolute(neighbours)
+        only = self.row(0)
+        if len(self) == 1 and isinstance(only, Rows) and only.base is self.base:  # which would ask itself again
+            return whole
+        rows = [part.squared(neighbours) if power == 2 else part.absolute(neighbours) for part in self]
         return (
             min(whole, sum(rows, Fraction(0)))
             if len(set(self.indices)) == len(self.indices)

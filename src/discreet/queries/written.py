@@ -120,7 +120,13 @@ def random_counting(domain: Domain, count: int, *, seed: int) -> RandomCounting:
 
 
 class RandomCounting(Workload):
-    """Row i holds the bits of a counter-based generator keyed by the seed and i, the same on every machine."""
+    """Row i holds the bits of a counter-based generator keyed by the seed and i, the same on every machine.
+
+    >>> from discreet.data.columns import Boolean
+    >>> bits = Domain({name: Boolean() for name in "abc"})
+    >>> RandomCounting(bits, 5, seed=1).shape, bool((RandomCounting(bits, 5, seed=1).matrix() <= 1).all())
+    ((5, 8), True)
+    """
 
     __slots__ = ("_known", "count", "domain", "seed")
 

@@ -37,7 +37,13 @@ FINE = 300  # coordinates up to which the default tolerance is the finer one
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Gamma2:
-    """`value` is attained by the factors; no factors have less than `lower_bound`."""
+    """`value` is attained by the factors; no factors have less than `lower_bound`.
+
+    >>> from discreet.queries import thresholds
+    >>> found = gamma2(thresholds(8))
+    >>> round(found.lower_bound, 3), round(found.value, 3)
+    (1.51, 1.51)
+    """
 
     value: float
     lower_bound: float
@@ -93,6 +99,8 @@ def factors(
     require(objective in ("max", "total"), 'objective "max" or "total"', objective=objective)
     require(tolerance is None or 0 < tolerance < 1, "0 < tolerance < 1", tolerance=tolerance)
     require(time_limit is None or time_limit > 0, "time_limit > 0", time_limit=time_limit)
+    if isinstance(rows, Written) and not rows.matrix.any():
+        return _still(rows)
     if isinstance(rows, Prefixes) and isinstance(columns, Pairs) and objective == "max":
         return _turned(rows, tolerance=tolerance, time_limit=time_limit)
     small = rows.dimension <= FINE
@@ -112,6 +120,14 @@ def factors(
         iterations=found.iterations,
         _rows=rows,
     )
+
+
+def _still(rows: Written) -> Gamma2:
+    """Queries that no neighbour moves: any strategy will do, here one that no neighbour moves by more than 1."""
+    import numpy as np
+
+    strategy = np.eye(rows.dimension) / math.sqrt(2)
+    return Gamma2(value=0.0, lower_bound=0.0, right=strategy, iterations=0, _rows=rows)
 
 
 def _turned(rows: Prefixes, *, tolerance: float | None, time_limit: float | None) -> Gamma2:

@@ -32,6 +32,7 @@ from discreet.queries.ordered import Ranges, Thresholds
 from discreet.queries.products import Products
 from discreet.queries.workload import Workload, swaps
 from discreet.release.gamma2 import gamma2, rounded_down
+from discreet.release.gamma2_sets import UNIT
 
 if TYPE_CHECKING:
     from discreet.release.gamma2_sets import Reals
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 NUMERIC = 400  # cells, and
 ENTRIES = 1 << 20  # entries, up to which the solver is asked
 SETS = 1 << 22  # sets of columns that are summed over
+TINY = 2.0**-256  # entries whose squares, weighted, are floats
 
 
 def gamma2_lower(workload: Workload, *, neighbours: type[Neighbours] = AddRemove) -> float:
@@ -49,11 +51,14 @@ def gamma2_lower(workload: Workload, *, neighbours: type[Neighbours] = AddRemove
     5.1146
     """
     swapped = swaps(neighbours)
+    if swapped and workload.domain.size == 1:
+        return 0.0  # nothing can move
     match workload:
         case Weighted():
             return rounded_down(float(abs(workload.weight)) * gamma2_lower(workload.base, neighbours=neighbours))
         case Marginals():
-            return rounded_down(marginals_value(workload, swapped=swapped))
+            sums = sum(1 << len(names) for names in workload.sets) + 8  # terms of each sum, at most
+            return rounded_down(marginals_value(workload, swapped=swapped) * (1 - 2 * sums * UNIT))
         case Products(kind="parity") if not swapped:
             return rounded_down(math.sqrt(len(workload)))
         case Kronecker() if not swapped:
@@ -69,7 +74,7 @@ def gamma2_lower(workload: Workload, *, neighbours: type[Neighbours] = AddRemove
             return rounded_down(ranges_bound(cells - 1) if swapped else ranges_bound(cells))
         case Stacked():
             return max(gamma2_lower(part, neighbours=neighbours) for part in workload.parts)
-    if len(workload) == 1 and not swapped:
+    if len(workload) == 1 and not swapped and workload.exact:
         return rounded_down(math.sqrt(float(workload.squared(AddRemove))))
     raise UnsupportedError(f"no lower bound is known for {type(workload).__name__} of shape {workload.shape}")
 
@@ -158,4 +163,10 @@ def _small(workload: Workload) -> bool:
 
 
 def _numeric(workload: Workload, neighbours: type[Neighbours]) -> float:
+    if not isinstance(workload, Thresholds | Ranges):
+        largest = float(abs(workload.matrix()).max())
+        if largest == 0:
+            return 0.0
+        if not TINY < largest < 1 / TINY:
+            raise UnsupportedError("gamma_2 is bounded for entries whose squares are floats")
     return gamma2(workload, tolerance=1e-3, neighbours=neighbours).lower_bound

@@ -134,6 +134,16 @@ class OnlineSession:
 
     Opened by `PrivateMultiplicativeWeights.open`; its whole price is due then.  Safe to share between threads; it
     cannot be copied, pickled or carried into a forked process: every copy would test the same secret threshold.
+
+    >>> import discreet as dc
+    >>> from discreet.data import Boolean, Domain, Histogram
+    >>> from discreet.release import PrivateMultiplicativeWeights
+    >>> people = Histogram.random(Domain({"smokes": Boolean(), "runs": Boolean()}), n=100_000, seed=1)
+    >>> weights = PrivateMultiplicativeWeights(people.domain, n=100_000, budget=dc.PureDP(1), queries=5)
+    >>> session = weights.open(people)
+    >>> answer = session.ask(dc.marginals(people.domain, 1)[0])
+    >>> session.asked, session.queries
+    (1, 5)
     """
 
     __slots__ = (

@@ -208,7 +208,15 @@ class ChebyshevConjunctions:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ConjunctionSummary:
-    """Noisy counts of small sets, from which every conjunction and disjunction of at most t literals is answered."""
+    """Noisy counts of small sets, from which every conjunction and disjunction of at most t literals is answered.
+
+    >>> import discreet as dc
+    >>> import numpy as np
+    >>> rows = np.arange(12_000).reshape(2000, 6) % 5 > 0
+    >>> summary = ChebyshevConjunctions(d=6, t=3, alpha=0.05, budget=dc.ZCDP(0.5))(rows)
+    >>> abs(float(summary.answer({0: True, 1: True})) - int((rows[:, 0] & rows[:, 1]).sum())) < 400
+    True
+    """
 
     mechanism: ChebyshevConjunctions
     levels: tuple[npt.NDArray[np.float64], ...] = field(repr=False)

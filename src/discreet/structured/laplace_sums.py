@@ -26,8 +26,9 @@ FINER = 1.005  # bounds are computed for variances this factor apart, and rounde
 
 def log_moment(u: float, scale: float) -> float:
     """g(u), infinite from 1 / scale on."""
-    spread = 4 * math.sinh(u / 2) ** 2  # 2 (cosh u - 1)
-    inside = 1 - spread / (4 * math.sinh(1 / (2 * scale)) ** 2)  # p / (1 - p)^2 = 1 / (4 sinh^2(1 / (2 scale)))
+    whole = 1 / scale
+    share = math.exp((u - whole) / 2) * math.expm1(-u) / math.expm1(-whole)  # sinh(u / 2) / sinh(1 / (2 scale))
+    inside = 1 - share * share
     return -math.log(inside) if inside > 0 else math.inf
 
 

@@ -159,27 +159,40 @@ class MarginalRelease:
 
     def __call__(self, data: object, *, rng: RandomSource | None = None) -> Release:
         """The tables of a histogram, of encoded rows, of a frame or file, or of a `Table` on any engine."""
-        _, mechanism = self._unit
 
-        def noisy(
+        def drawn(
             values: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64], shape: tuple[int, ...]
         ) -> npt.NDArray[np.float64]:
-            """h_c x + Z_c / m_c, from quotient and remainder of m_c h_c x + Z_c by m_c: a function of that integer."""
-            import numpy as np
+            return self.noisy(values, numbers, shape, rng=rng)
 
-            if not shape and swaps(self.neighbours):
-                return np.full(values.shape, float(self.n or 0))
-            assert mechanism is not None
-            m = self.multipliers(numbers, shape)
-            noise = np.asarray(mechanism(np.zeros(values.shape, dtype=np.int64), rng=rng))
-            quotient, remainder = np.divmod(noise, m)
-            return (values + quotient) + remainder / m
-
-        values = measured(self.residuals, source(data, self.workload, self.neighbours), noisy)
+        values = measured(self.residuals, source(data, self.workload, self.neighbours), drawn)
         unbiased = answers(self.residuals, values, self.workload)
         made = non_negative(self.residuals, values, self.workload)
         errors = Adjusted(self.errors(), unbiased=unbiased, answers=made)
         return Release(workload=self.workload, answers=made, guarantee=self.privacy(), errors=errors)
+
+    def noisy(
+        self,
+        values: npt.NDArray[np.int64],
+        numbers: npt.NDArray[np.int64],
+        shape: tuple[int, ...],
+        *,
+        rng: RandomSource | None = None,
+    ) -> npt.NDArray[np.float64]:
+        """h_c x + Z_c / m_c, from quotient and remainder of m_c h_c x + Z_c by m_c: a function of that integer.
+
+        Of some residuals of one shape; the noise is for all residuals together, once each.
+        """
+        import numpy as np
+
+        if not shape and swaps(self.neighbours):
+            return np.full(values.shape, float(self.n or 0))
+        _, mechanism = self._unit
+        assert mechanism is not None
+        m = self.multipliers(numbers, shape)
+        noise = np.asarray(mechanism(np.zeros(values.shape, dtype=np.int64), rng=rng))
+        quotient, remainder = np.divmod(noise, m)
+        return (values + quotient) + remainder / m
 
     def table_variances(self) -> Floats:
         """The variance of a cell of each table, before the weights."""

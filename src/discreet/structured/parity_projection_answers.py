@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ParityAnswers:
-    """Released parities as fractions, sets of attributes in lexicographic order: for t = 2 the pairs i < j by row."""
+    """Released parities as fractions, sets of attributes in lexicographic order: for t = 2 the pairs i < j by row.
+
+    >>> import discreet as dc
+    >>> import numpy as np
+    >>> from discreet.structured import ParityProjection
+    >>> signs = np.where(np.arange(4000).reshape(1000, 4) % 3, 1, -1)
+    >>> found = ParityProjection(d=4, n=1000, budget=dc.ZCDP(0.5))(signs)
+    >>> len(found.answers), found.n
+    (6, 1000)
+    """
 
     mechanism: ParityProjection
     answers: npt.NDArray[np.float64]

@@ -40,7 +40,12 @@ class Prediction:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrianglePlan:
-    """Every method side by side, and the one that "auto" takes."""
+    """Every method side by side, and the one that "auto" takes.
+
+    >>> from discreet.structured import TriangleCount
+    >>> TriangleCount(epsilon=1.0, delta=1e-6).explain(vertices=4000).chosen
+    'smooth'
+    """
 
     vertices: int
     beta: float

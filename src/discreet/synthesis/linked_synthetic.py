@@ -27,6 +27,18 @@ class LinkedSynthetic:
 
     `models` has the parent's first.  `wanted` is how many units are drawn where nobody says, if not the noisy number;
     `receipt` is of the ledger, where a curator paid.
+
+    >>> import pandas as pd
+    >>> from discreet.data import Boolean, Domain, Integer
+    >>> from discreet.privacy import ZCDP
+    >>> from discreet.synthesis import LinkedSynthesizer
+    >>> people = pd.DataFrame({"who": range(200), "age": [i % 10 for i in range(200)]})
+    >>> visits = pd.DataFrame({"who": range(200), "icu": [i % 3 == 0 for i in range(200)]})
+    >>> domains = {"people": Domain({"age": Integer(0, 9)}), "visits": Domain({"icu": Boolean()})}
+    >>> maker = LinkedSynthesizer(domains, parent="people", rows_per_unit={"visits": 1}, budget=ZCDP(1))
+    >>> made = maker.fit({"people": people, "visits": visits}, unit="who")
+    >>> list(made.models), made.privacy()
+    (['people', 'visits'], ZCDP(rho=1.0))
     """
 
     unit: str

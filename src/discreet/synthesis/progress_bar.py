@@ -10,12 +10,22 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def bar(rounds: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
+def bar(
+    rounds: int, *, shown: bool | Callable[[int, int], None], doing: str = "measuring", things: str = "rounds"
+) -> Iterator[Callable[[int], None]]:
     """A bar on standard error while the rounds run, gone afterwards, also when they end early; or nothing at all.
+
+    A function is told instead how many rounds are done, and of how many.
 
     >>> with bar(3, shown=False) as show:
     ...     show(1)
+    >>> with bar(3, shown=print) as show:
+    ...     show(1)
+    1 3
     """
+    if callable(shown):
+        yield lambda done: shown(done, rounds)
+        return
     if not shown:
         yield lambda done: None
         return
@@ -23,7 +33,7 @@ def bar(rounds: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
-    columns = (TextColumn("measuring"), BarColumn(), MofNCompleteColumn(), TextColumn("rounds"), TimeElapsedColumn())
+    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn(things), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("measuring", total=rounds)
+        task = progress.add_task(doing, total=rounds)
         yield lambda done: progress.update(task, completed=done)

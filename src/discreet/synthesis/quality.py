@@ -35,7 +35,16 @@ PAIRS = 6  # that are drawn side by side
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False, eq=False)
 class Quality:
-    """What `quality` found; it cannot be pickled, and says at every turn that it is private."""
+    """What `quality` found; it cannot be pickled, and says at every turn that it is private.
+
+    >>> from discreet.data import Boolean, Domain, Integer
+    >>> from discreet.privacy import ZCDP
+    >>> from discreet.synthesis import Synthesizer
+    >>> rows = Records.random(Domain({"age": Integer(0, 9), "icu": Boolean()}), 500, seed=1)
+    >>> found = quality(Synthesizer(rows.domain, budget=ZCDP(0.5)).fit(rows), rows)
+    >>> "DO NOT PUBLISH" in str(found)
+    True
+    """
 
     synthetic: Synthetic
     distances: Sequence[Distances]

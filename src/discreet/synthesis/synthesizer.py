@@ -11,7 +11,7 @@ Nothing but the declaration and what was paid for reaches the output: number of 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -183,7 +183,7 @@ class Synthesizer:
         data: object,
         *,
         rng: RandomSource | None = None,
-        progress: bool = False,
+        progress: bool | Callable[[int, int], None] = False,
         checkpoint: str | Path | None = None,
         mark: str | None = None,
     ) -> Synthetic:

@@ -29,6 +29,14 @@ class Synthetic:
 
     `wanted` is how many rows are drawn where nobody says, if not the noisy total; `receipt` is of the ledger, where a
     curator paid.
+
+    >>> import discreet as dc
+    >>> from discreet.data.records import Records
+    >>> from discreet.synthesis import Synthesizer
+    >>> domain = dc.Domain({"smokes": dc.Boolean(), "runs": dc.Boolean()})
+    >>> made = Synthesizer(domain, budget=dc.ZCDP(1)).fit(Records.random(domain, n=500, seed=1))
+    >>> made.sample(3).column_names, made.privacy()
+    (['smokes', 'runs'], ZCDP(rho=1.0))
     """
 
     encoding: Encoding

@@ -7,15 +7,14 @@ by the declared sensitivity, in the metric of the mechanism.  Deterministic: no 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from fractions import Fraction
 from unittest.mock import patch
 
-import numpy as np
-
-from discreet.composition.price import FREE, price
+from discreet.attacks.hooks import HOOKS
+from discreet.attacks.replay import ROUNDING, Step, Tape
+from discreet.composition.price import FREE
 from discreet.curator.answer import Answer
 from discreet.curator.curator import Curator
 from discreet.curator.plan import Plan
@@ -28,23 +27,14 @@ from discreet.ledger import Ledger
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy import ApproxDP
-from discreet.privacy.number import exact
 from discreet.queries.compile import Rank
 from discreet.structured.quantile_bound import QuantileBound
 from discreet.structured.quantile_grid import GridQuantile
 from tests.curator.checks.worlds import World
 
 CAP = ApproxDP(10**9, Fraction(1, 2))
-KINDS = (Laplace, Gaussian, GridQuantile, QuantileBound)
-
-
-@dataclass
-class Call:
-    """One use of a mechanism."""
-
-    mechanism: Laplace | Gaussian | GridQuantile | QuantileBound
-    value: list[int]
-    released: np.ndarray
+KINDS = (Laplace, Gaussian, GridQuantile, QuantileBound)  # what answers columns
+HOOKED = [hook for hook in HOOKS if hook.owner in KINDS]
 
 
 @dataclass
@@ -52,12 +42,25 @@ class Record:
     """What happened in one run, in order, and what came out."""
 
     steps: list[str] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
+    calls: list[Step] = field(default_factory=list)
     shown: object = None
     explained: str = ""
     price: object = None
     columns: list[list[int]] = field(default_factory=list)
     wanted: list[str] = field(default_factory=list)  # the steps of the plan, in order
+
+
+class Draws(Tape):
+    """The tape of a run, which notes when something is drawn."""
+
+    def __init__(self, record: Record, frozen: list[Step] | None) -> None:
+        super().__init__(frozen, rng=SeededRandom(1))
+        self.record = record
+        record.calls = self.steps
+
+    def release(self, *call: object) -> object:
+        self.record.steps.append("draw")
+        return super().release(*call)  # type: ignore[arg-type]
 
 
 class Noted:
@@ -82,7 +85,7 @@ def run(
     world: World,
     *,
     beside: dict[str, Table] | None = None,
-    frozen: list[Call] | None = None,
+    frozen: list[Step] | None = None,
     engine: Engine | None = None,
     curator: type[Curator] = Curator,
     ledger: Ledger | None = None,
@@ -90,19 +93,6 @@ def run(
     """Ask a question; mechanisms release what `frozen` says, if it is given."""
     record = Record()
     ledger = ledger or Ledger.open(":memory:", testing=True)
-
-    def wrap(kind: type) -> Callable[..., object]:
-        draw = kind.__call__
-
-        def call(mechanism, value, *, rng=None):
-            number = len(record.calls)
-            again = frozen is not None and number < len(frozen) and len(frozen[number].value) == np.size(value)
-            released = frozen[number].released if again else draw(mechanism, value, rng=rng)  # type: ignore[index]
-            record.calls.append(Call(mechanism, [int(v) for v in np.ravel(value)], released))
-            record.steps.append("draw")
-            return released
-
-        return call
 
     def spend(self, *args, **keywords):
         record.steps.append("spend")
@@ -115,8 +105,7 @@ def run(
     tables = {"visits": table, **(beside or {})}
     asked = curator(tables, budget=CAP, ledger=ledger, engine=noted, rng=SeededRandom(1))
     with ExitStack() as stack:
-        for kind in KINDS:
-            stack.enter_context(patch.object(kind, "__call__", wrap(kind)))
+        stack.enter_context(Draws(record, frozen).recording(HOOKED))
         stack.enter_context(patch.object(Ledger, "spend", spend))
         try:
             record.explained = str(asked.explain(world.sql, **world.asked))  # type: ignore[arg-type]
@@ -169,7 +158,7 @@ def steps(plan: Plan) -> list[str]:
 
 def unpaid(record: Record) -> list[str]:
     """Whether the mechanisms that ran cost more than was charged."""
-    total = sum((price(call.mechanism.event()) for call in record.calls), FREE)
+    total = sum((call.price for call in record.calls if call.price is not None), FREE)
     charged = record.price
     if charged is None:
         return ["nothing was charged"] if record.calls else []
@@ -180,15 +169,11 @@ def unpaid(record: Record) -> list[str]:
     return ["the mechanisms cost more than was charged"] if dear else []
 
 
-def distance(one: Call, two: Call) -> str | None:
+def distance(one: Step, two: Step) -> str | None:
     """How the inputs of a call differ, if it is by more than declared."""
-    if len(one.value) != len(two.value):
+    if getattr(one.fed, "shape", None) != getattr(two.fed, "shape", None):
         return "another number of cells"
-    change = [abs(a - b) for a, b in zip(one.value, two.value, strict=True)]
-    if isinstance(one.mechanism, Laplace):
-        moved, most = sum(change), one.mechanism.sensitivity
-    elif isinstance(one.mechanism, (GridQuantile, QuantileBound)):
-        moved, most = sum(change), one.mechanism.rows_per_unit
-    else:
-        moved, most = sum(c * c for c in change), exact(one.mechanism.sensitivity) ** 2 * (1 + Fraction(1, 2**40))  # type: ignore[assignment]
-    return f"{type(one.mechanism).__name__} input moved by {moved}, declared {most}" if moved > most else None
+    if one.mechanism != two.mechanism:
+        return "another mechanism"
+    part = one.hook.distance(one.mechanism, one.fed, two.fed)
+    return f"input moved {float(part):.4g} times as far as {one.mechanism} declares" if part > 1 + ROUNDING else None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from discreet.data.columns import Column, Date, Integer
 from discreet.data.engines import codes
-from discreet.errors import DomainError
+from discreet.errors import SourceError
 
 if TYPE_CHECKING:
     from sqlglot import Expr
@@ -98,9 +98,10 @@ def widened(tree: Expr) -> Expr:
     return tree.copy().transform(widen)
 
 
-def no_name(name: str, physical: str) -> DomainError:
+def no_name(name: str, physical: str) -> SourceError:
     """The refusal of a unit whose type has no text of its own."""
-    return DomainError(f"column {name!r} is of type {physical}, which cannot name a unit; use integers or text")
+    said = f"column {name!r} is of type {physical}, which cannot name a unit; use integers or text"
+    return SourceError(said, declared=name)
 
 
 # types whose values all have a text, and one of their own: extreme moments in seconds and milliseconds, and times of

@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.data.aggregation import Aggregation, Sealed, SealedGroups
-from discreet.data.domain import missing
 from discreet.data.engines import sources
 from discreet.data.engines.dialect import DUCKDB
 from discreet.data.engines.reference import Candidates, candidates, reference
 from discreet.data.engines.relations import needs, rows
-from discreet.data.engines.results import constant_faults, reached, sealed
+from discreet.data.engines.results import constant_faults, no_column, reached, sealed
 from discreet.data.engines.semantics import verify
 from discreet.data.relation import Relation
-from discreet.errors import DomainError, require
+from discreet.errors import require
 
 if TYPE_CHECKING:
     import duckdb
@@ -122,7 +121,7 @@ def _columns(connection: duckdb.DuckDBPyConnection, place: str, needed: set[str]
     physical = sources.columns(connection, place)
     for name in sorted(needed):
         if name not in physical:
-            raise DomainError(missing(name, list(physical), what="column"))
+            raise no_column(name, physical)
     return physical
 
 

@@ -16,7 +16,7 @@ from discreet.data.engines.dialect import UnitKind
 from discreet.data.engines.positions import bounded, opened, statement
 from discreet.data.engines.relations import naming_of
 from discreet.data.engines.results import constant_faults, reached
-from discreet.errors import DomainError
+from discreet.errors import SourceError
 
 if TYPE_CHECKING:
     import duckdb
@@ -88,7 +88,7 @@ def _selects(
         made[name] = (sql, kind)
         namings.add(naming_of(kind, sources.columns(connection, place)[unit]))
     if len(namings) > 1:
-        raise DomainError(
+        raise SourceError(
             f"the unit {unit!r} must be all integers, all texts or of one type in the tables {', '.join(made)},"
             f" got {sorted(namings)}"
         )

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.data.domain import Domain, missing
+from discreet.data.domain import Domain
 from discreet.data.engines import hashing, sources
 from discreet.data.engines.codes import code
 from discreet.data.engines.dialect import DUCKDB, UnitKind
 from discreet.data.engines.duckdb import DuckDB, checked
-from discreet.data.engines.results import constant_faults, reached
-from discreet.errors import DomainError
+from discreet.data.engines.results import constant_faults, no_column, reached
 
 if TYPE_CHECKING:
     import duckdb
@@ -82,7 +81,7 @@ def statement(
     chosen, kept, kind = [], [], None
     for name in [*domain, *([unit] if unit is not None else [])]:
         if name not in physical:
-            raise DomainError(missing(name, list(physical), what="column"))
+            raise no_column(name, physical)
     for number, (name, declared) in enumerate(domain.items()):
         low, high = declared.codes
         value = f"{code(declared, name=name, physical=physical[name])} - {low}"

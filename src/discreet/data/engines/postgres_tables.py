@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from discreet.data.domain import missing
 from discreet.data.engines.codes import literal, quoted
-from discreet.errors import DomainError
+from discreet.data.engines.results import no_column
+from discreet.errors import SourceError
 
 if TYPE_CHECKING:
     import psycopg
@@ -47,18 +47,18 @@ def place(source: object, *, url: str | None) -> Place:
     Place(url='postgresql:///hospital', schema='clinic', table='visits')
     """
     if not isinstance(source, str):
-        raise DomainError(f"need a source such as 'postgresql://host/database#table', got {type(source).__name__}")
+        raise SourceError(f"need a source such as 'postgresql://host/database#table', got {type(source).__name__}")
     where, _, name = source.rpartition("#")
     if where.startswith(SCHEMES):
         parts = urlsplit(where)
         if parts.password is not None or "password" in parts.query:  # a source is printed; a password must not be
-            raise DomainError("need a source without a password; keep it in a password file or in PGPASSWORD")
+            raise SourceError("need a source without a password; keep it in a password file or in PGPASSWORD")
         url = where
     elif where or url is None:
-        raise DomainError("need a source such as 'postgresql://host/database#table', or 'table' with Postgres(url=...)")
+        raise SourceError("need a source such as 'postgresql://host/database#table', or 'table' with Postgres(url=...)")
     parts = [unquote(part) for part in name.split(".")]
     if not 1 <= len(parts) <= 2 or not all(parts) or "\x00" in name:
-        raise DomainError(f"need #table or #schema.table, got {name!r}")
+        raise SourceError(f"need #table or #schema.table, got {name!r}")
     return Place(url, *(["public"] if len(parts) == 1 else []), *parts)
 
 
@@ -72,21 +72,21 @@ def columns(connection: psycopg.Connection, where: Place, needed: set[str]) -> d
         f"WHERE c.relname = {literal(where.table)} AND c.relkind IN ('r', 'p', 'v', 'm', 'f')",
     )
     if not found:
-        raise DomainError(f"no table {shown!r}")
+        raise SourceError(f"no table {shown!r}", declared=shown)
     ((oid, kind, secured),) = found
     kinds = [kind] + [row[0] for row in _ask(connection, _PARTS.format(oid=int(oid)))]
     for other in (kind for kind in kinds if kind not in ("r", "p")):
-        raise DomainError(f"{shown!r} is or holds {KINDS.get(other, 'no table')}; only tables are read")
+        raise SourceError(f"{shown!r} is or holds {KINDS.get(other, 'no table')}; only tables are read")
     if secured:
-        raise DomainError(f"{shown!r} has row-level security for this role; use a role that may read all rows")
+        raise SourceError(f"{shown!r} has row-level security for this role; use a role that may read all rows")
     known: dict[str, str] = {}
     for name, readable, *kind in _ask(connection, _COLUMNS.format(oid=int(oid))):
         known[name] = physical(*kind)
         if name in needed and not readable:
-            raise DomainError(f"the role may not read column {name!r} of {shown!r}")
+            raise SourceError(f"the role may not read column {name!r} of {shown!r}", declared=name)
     for name in sorted(needed):
         if name not in known:
-            raise DomainError(missing(name, list(known), what="column"))
+            raise no_column(name, known)
     return known
 
 

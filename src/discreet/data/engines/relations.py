@@ -13,7 +13,7 @@ from discreet.data.engines import hashing
 from discreet.data.engines.dialect import Dialect, UnitKind
 from discreet.data.relation import Bound, Derive, Join, PerUnit, Relation, Scan, Union, Value
 from discreet.data.table import Table
-from discreet.errors import DomainError
+from discreet.errors import SourceError
 
 UNIT = "(u)"
 Place = Callable[[Table], tuple[str, Mapping[str, str]]]  # where a table is: SQL to read from, and its physical types
@@ -202,6 +202,6 @@ def _one_naming(parts: list[Rows]) -> None:
     """One person must have one name in all tables, or it would count as several."""
     found = sorted({part.naming for part in parts})
     if len(found) > 1:
-        raise DomainError(
+        raise SourceError(
             f"the unit columns of joined and united tables must be all integers, all texts or of one type, got {found}"
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.data.aggregation import Aggregation, Sealed, SealedGroups, dtype
-from discreet.errors import DiscreetError, DomainError
+from discreet.errors import DiscreetError, SourceError
 
 if TYPE_CHECKING:
     from discreet.data.aggregation import IntArray
@@ -38,7 +39,18 @@ def reached(work: Callable[[], Made], sentence: str) -> Made:
     except Exception as error:
         mark = logged("connection", error)
         LOG.debug("connection %s: %s", mark, error)
-    raise DomainError(f"{sentence}; see the operator log, reference {mark}")
+    raise SourceError(f"{sentence}; see the operator log, reference {mark}")
+
+
+def no_column(name: str, physical: Iterable[str]) -> SourceError:
+    """The refusal of a column that a source does not have.
+
+    Of what it has, at most the name nearest to the declared one is told: where a file lacks its header line, the
+    "names" are somebody's row.
+    """
+    near = difflib.get_close_matches(name, list(physical), n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else " in the source"
+    return SourceError(f"no column {name!r}{hint}", declared=name)
 
 
 def logged(what: str, error: Exception) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.data.engines.codes import literal, quoted
-from discreet.errors import DomainError
+from discreet.errors import SourceError
 
 if TYPE_CHECKING:
     import duckdb
@@ -57,7 +57,7 @@ def columns(connection: duckdb.DuckDBPyConnection, relation: str) -> dict[str, s
 
 def _database(connection: duckdb.DuckDBPyConnection, name: str, path: str, table: str) -> str:
     if not Path(path).is_file():
-        raise DomainError(f"no file {path!r}")
+        raise SourceError(f"no file {path!r}", declared=path)
     place = os.path.abspath(path)
     open_already = connection.execute("SELECT database_name FROM duckdb_databases() WHERE path = ?", [place]).fetchone()
     if open_already is None:
@@ -69,11 +69,11 @@ def _files(source: str) -> tuple[str, list[str]]:
     kind = next((kind for kind in _READERS if source.lower().endswith(kind)), None)
     if kind is None:
         known = ", ".join(f"*{ending}" for ending in _READERS)
-        raise DomainError(f"need a source among {known}, 'file.duckdb::table' or a table in memory, got {source!r}")
+        raise SourceError(f"need a source among {known}, 'file.duckdb::table' or a table in memory, got {source!r}")
     paths = [source] if Path(source).is_file() else sorted(glob.glob(source, recursive=True))
     paths = [os.path.abspath(path) for path in paths if Path(path).is_file()]
     if not paths:
-        raise DomainError(f"no file {source!r}")
+        raise SourceError(f"no file {source!r}", declared=source)
     return _READERS[kind](paths), paths
 
 
@@ -87,7 +87,7 @@ def _csv(paths: list[str]) -> str:
         line = file.readline(1 << 20).decode("utf-8-sig", errors="replace")  # no byte of a row is looked at
     header = next(csv.reader([line]), [])
     if not header:
-        raise DomainError(f"no header line in {paths[0]!r}")
+        raise SourceError(f"no header line in {paths[0]!r}", declared=paths[0])
     fields = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
     options = (
         f"columns = {{{fields}}}, auto_detect = false, header = true, delim = ',', quote = '\"', escape = '\"', "
@@ -107,7 +107,7 @@ def arrow(source: object) -> pyarrow.Table:
     except Exception:  # its text may quote a private value
         made = None
     if made is None:
-        raise DomainError(f"need a file or a readable Arrow, pandas or Polars table, got {type(source).__name__}")
+        raise SourceError(f"need a file or a readable Arrow, pandas or Polars table, got {type(source).__name__}")
     return made
 
 

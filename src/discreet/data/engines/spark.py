@@ -21,16 +21,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from discreet.data.aggregation import Aggregation, Sealed, SealedGroups
-from discreet.data.domain import missing
 from discreet.data.engines import spark_semantics
 from discreet.data.engines.reference import Candidates, candidates
 from discreet.data.engines.relations import needs, rows
-from discreet.data.engines.results import constant_faults, sealed
+from discreet.data.engines.results import constant_faults, no_column, sealed
 from discreet.data.engines.spark_bounding import distributed, measured
 from discreet.data.engines.spark_codes import quoted
 from discreet.data.engines.spark_sql import SPARK
 from discreet.data.relation import Relation
-from discreet.errors import DomainError, UnsupportedError
+from discreet.errors import DomainError, SourceError, UnsupportedError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -116,26 +115,26 @@ class Spark:
         except Exception:  # of another class for each kind of session
             fields = None
         if fields is None:
-            raise DomainError(f"no table {place} in this Spark session")
+            raise SourceError(f"no table {place} in this Spark session", declared=place)
         physical = {one.name: one.dataType.simpleString() for one in fields}
         for name in sorted(needed):
             if name not in physical:
-                raise DomainError(missing(name, list(physical), what="column"))
+                raise no_column(name, physical)
         return place, physical
 
     def _named(self, source: object, named: contextlib.ExitStack) -> str:
         if isinstance(source, str):
             name = source.removeprefix(SCHEME)
             if not source.startswith(SCHEME) or not name or not all(name.split(".")):
-                raise DomainError(f"need a source such as 'spark://visits' or a Spark DataFrame, got {source!r}")
+                raise SourceError(f"need a source such as 'spark://visits' or a Spark DataFrame, got {source!r}")
             return ".".join(quoted(part) for part in name.split("."))
         create = getattr(source, "createOrReplaceTempView", None)
         if create is None:
-            raise DomainError(
+            raise SourceError(
                 f"need a source such as 'spark://visits' or a Spark DataFrame, got {type(source).__name__}"
             )
         if getattr(source, "isStreaming", False):
-            raise DomainError("need a DataFrame that is at rest, got a stream")
+            raise SourceError("need a DataFrame that is at rest, got a stream")
         view = f"discreet_{secrets.token_hex(8)}"
         create(view)
         named.callback(self.session.catalog.dropTempView, view)

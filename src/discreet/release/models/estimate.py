@@ -52,6 +52,9 @@ class Measurement:
     """A noisy marginal table in counts; `sd` is the standard deviation of each cell.
 
     `bins` tells for each column how its values were put together: the bin of every value, or None for all apart.
+
+    >>> Measurement(("ward",), [40, 12, 8], sd=3.0).columns
+    ('ward',)
     """
 
     columns: tuple[str, ...]
@@ -71,6 +74,12 @@ class Estimate:
 
     `loss` is the sum of squares of the theorem, `gap` bounds how far P is above its minimum in the last step, and
     `values` are those of f on the way down in that step, and `tables` what a later fit can start from.
+
+    >>> from discreet.data import Boolean, Domain
+    >>> domain = Domain({"smokes": Boolean(), "runs": Boolean()})
+    >>> found = estimate(domain, [Measurement(("smokes",), [60, 40]), Measurement(("runs",), [30, 70])])
+    >>> found.model.marginal(("smokes",)).round().tolist()
+    [60.0, 40.0]
     """
 
     model: GraphicalModel
