@@ -23,3 +23,5 @@ print(curator.explain(sql, epsilon=0.1))  # mechanism, error bars, price; nothin
 print(curator.ask(sql, epsilon=0.1))  # charged, and on the disk, before the first row is read
 print(curator.ledger.budget("patient").balance.remaining)
 # --8<-- [end:body]
+
+curator.ask(sql, epsilon=0.1).plot().save("00_ten_lines.svg")  # the same answer again, free, as a picture

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import altair as alt
+
 folder = Path("out/ledger")
 folder.mkdir(parents=True, exist_ok=True)
 for old in folder.glob("ledger.db*"):
@@ -34,6 +36,7 @@ for line in ledger.export():  # one JSON line an entry
 ledger.close()
 
 # --8<-- [start:buys]
+bought = []
 for epsilon in ("0.5", "0.1", "0.02", "0.01"):
     budget = dc.composition.PrivacyFilter(dc.ApproxDP(1, 1e-6))
     count = dc.mechanisms.Laplace(epsilon=epsilon, sensitivity=1)
@@ -41,5 +44,11 @@ for epsilon in ("0.5", "0.1", "0.02", "0.01"):
     while budget.affords(count.event()):
         budget.spend(count.event())
         asked += 1
+    bought += [(epsilon, "lanes", asked), (epsilon, "basic composition", int(1 / float(epsilon)))]
     print(f"epsilon {epsilon}: {asked} counts, against {int(1 / float(epsilon))} by basic composition")
 # --8<-- [end:buys]
+
+rows = [{"epsilon": e, "rule": rule, "counts": n} for e, rule, n in bought]
+chart = alt.Chart(alt.Data(values=rows), title="Counts that (1, 1e-6) pays for").mark_bar()
+x, y = alt.X("counts:Q", title=None), alt.Y("epsilon:N", sort=None, title="epsilon each")
+chart.encode(x=x, y=y, yOffset="rule:N", color=alt.Color("rule:N", title=None)).save("22_ledger.svg")

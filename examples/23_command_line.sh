@@ -39,6 +39,8 @@ discreet ledger export >entries.jsonl # one JSON line an entry
 # --8<-- [end:ledger]
 
 # --8<-- [start:exit]
-discreet ask "SELECT COUNT(*) FROM visits" --epsilon 2 || echo "exit code $?" # 3: the budget does not cover it
-discreet ask "SELECT MAX(cost) FROM visits" --epsilon 0.1 || echo "exit code $?" # 1: refused, with what to write instead
+discreet ask "SELECT COUNT(*) FROM visits" --epsilon 2 || too_much=$?               # 3: the budget does not cover it
+discreet ask "SELECT COUNT(DISTINCT ward) FROM visits" --epsilon 0.1 || refused=$?  # 1: refused, with what to write instead
+discreet ask "SELECT COUNT(*) FROM visits" || unpriced=$?                           # 2: wrong usage, here no price
 # --8<-- [end:exit]
+[ "$too_much $refused $unpriced" = "3 1 2" ] # a question that was answered has no code here, and fails

@@ -23,3 +23,5 @@ print(curator.explain(question, epsilon=0.1))
 found = curator.clipping_bounds("visits", "cost", epsilon=0.1)  # one COUNT(*) by bins, at its price
 print(found)
 # --8<-- [end:clip]
+
+curator.ask(question, epsilon=0.1).plot().save(folder / "24_builder.svg")

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import altair as alt
+
 folder = Path("out/steward")
 folder.mkdir(parents=True, exist_ok=True)
 for old in folder.glob("ledger.db*"):
@@ -41,3 +43,11 @@ Path("report.json").write_text(report.to_json(), encoding="utf-8")
 print(report.promises["patient"])
 # --8<-- [end:report]
 ledger.close()
+
+rows = [
+    {"period": name, "what": what, "epsilon": float(amount or 0)}
+    for name, balance in budget.periods.items()
+    for what, amount in (("cap", balance.cap.epsilon), ("spent", balance.spent.epsilon))  # type: ignore[union-attr]
+]
+chart = alt.Chart(alt.Data(values=rows), title="What every patient was promised, period by period").mark_bar()
+chart.encode(x="epsilon:Q", y=alt.Y("period:N", title=None), yOffset="what:N", color="what:N").save("26_steward.svg")

@@ -4,6 +4,9 @@ The global sensitivity of a median is the whole range.  On dense data the median
 each of these spends its epsilon on what the data at hand can do, not on what data could do.
 """
 
+from pathlib import Path
+
+import altair as alt
 import numpy as np
 
 from discreet.mechanisms import Laplace, Refused
@@ -43,3 +46,14 @@ blocks = SampleAndAggregate(
 )
 print(f"true Gini coefficient       {gini(incomes):12.4f}")
 print(f"sample and aggregate        {blocks(incomes):12.4f}   {blocks.privacy()}")
+
+Path("out").mkdir(exist_ok=True)
+true = float(np.median(incomes))
+found = {"global sensitivity": worst_case(round(true)), "smooth sensitivity": smooth(incomes)}
+found |= {"propose, test, release": stable(incomes)}
+rows = [{"way": way, "error": max(0.01, abs(float(value) - true))} for way, value in found.items()]
+chart = alt.Chart(alt.Data(values=rows), title="Error of one median, epsilon 1").mark_bar()
+x = alt.X("error:Q", title="error", scale=alt.Scale(type="log"), stack=None)
+chart.encode(x=x, x2=alt.datum(0.01), y=alt.Y("way:N", sort=None, title=None)).save(
+    "out/31_beyond_global_sensitivity.svg"
+)

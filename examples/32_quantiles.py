@@ -4,6 +4,9 @@ A salary survey: the deciles at a total epsilon of 1, the bound on their rank er
 finding them was expected to be wrong by, and the medians of four departments in one release.
 """
 
+from pathlib import Path
+
+import altair as alt
 import numpy as np
 
 from discreet.structured import GridQuantile, PrivateQuantile
@@ -33,3 +36,10 @@ medians = GridQuantile(quantile=0.5, epsilon=1.0, size=edges.size - 1)
 print(f"\nmedians, within {medians.accuracy(size=4)} rows of 3,000 each:")
 for department, cell in zip(pay, np.array(medians(counts)), strict=True):
     print(f"{department:>12}: {edges[cell]:,} to {edges[cell + 1]:,}")
+
+Path("out").mkdir(exist_ok=True)
+rows = [{"decile": d, "salary": float(np.quantile(salaries, d)), "who": "true"} for d in deciles]
+rows += [{"decile": d, "salary": float(v), "who": "private"} for d, v in zip(deciles, released, strict=True)]
+who = alt.Color("who:N", title=None), alt.Size("who:N", scale=alt.Scale(domain=["private", "true"], range=[30, 200]))
+chart = alt.Chart(alt.Data(values=rows), title="Nine deciles for one epsilon").mark_point(strokeWidth=2)
+chart.encode(x="decile:Q", y="salary:Q", color=who[0], size=who[1]).save("out/32_quantiles.svg")

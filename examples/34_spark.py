@@ -40,6 +40,9 @@ visits = dc.Table(
 )  # fmt: skip
 curator = dc.Curator({"visits": visits}, budget=dc.ApproxDP(1.0, 1e-6), ledger=str(out / "ledger.db"))
 sql = "SELECT ward, COUNT(*) AS n, AVG(cost) AS cost FROM visits WHERE year = 2023 AND age >= 65 GROUP BY ward"
-print(curator.ask(sql, epsilon=0.5).to_pandas())
+answer = curator.ask(sql, epsilon=0.5)
+print(answer.to_pandas())
 # --8<-- [end:ask]
 session.stop()
+
+answer.plot().save(out / "34_spark.svg")

@@ -1,5 +1,7 @@
 """Questions about people rather than rows: sub-queries, joins, unions, medians, and names nobody declared."""
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 
@@ -50,3 +52,6 @@ print(curator.ask("SELECT ward, MEDIAN(cost) AS m, QUANTILE(cost, 0.9) AS q FROM
 found = curator.ask("SELECT drug, COUNT(*) AS n FROM visits GROUP BY drug", budget=dc.ApproxDP(1, 1e-6))
 print(found)  # the drug that one or two people take is not named
 # --8<-- [end:names]
+
+Path("out").mkdir(exist_ok=True)
+found.plot().save("out/35_sql.svg")

@@ -46,3 +46,5 @@ print(release.to_pandas(["ward", "icu"]).to_string(index=False))
 file = release.save(Path("out") / "hospital.release")
 assert np.array_equal(Release.load(file).answers, release.answers)
 # --8<-- [end:release]
+
+release.plot(["ward", "icu"]).save("out/40_workloads.svg")

@@ -4,6 +4,8 @@ A patient has up to three visits, and all of them are protected together: the bu
 The planner chooses the mechanism from public facts.
 """
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 
@@ -47,3 +49,6 @@ answer = session.ask("ward = 'surgery' AND readmitted")
 print(f"{answer:.0f} readmissions after surgery, within {session.alpha}; {session.queries_left} questions left")
 print(curator.budget)
 # --8<-- [end:session]
+
+Path("out").mkdir(exist_ok=True)
+release.plot(["ward", "readmitted"]).save("out/41_release.svg")

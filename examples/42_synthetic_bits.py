@@ -4,6 +4,9 @@ Twenty yes-or-no columns, 2^20 possible rows, all 190 tables of two columns.  MW
 one that its estimate answers worst so far, and then answers everything from the estimate, tables it never saw included.
 """
 
+from pathlib import Path
+
+import altair as alt
 import numpy as np
 
 from discreet.data import Boolean, Domain, Histogram
@@ -39,3 +42,8 @@ triple = marginals(domain, [["b0", "b1", "b2"]])
 print("\na table of three columns, never measured:")
 print("private", release.answer(triple).round().astype(int))
 print("true   ", triple.answer(patients))
+
+Path("out").mkdir(exist_ok=True)
+shown = [{"true": float(t), "private": float(a)} for t, a in zip(true, release.answers, strict=True)]
+chart = alt.Chart(alt.Data(values=shown), title="760 cells: the truth and what MWEM says").mark_circle(size=12)
+chart.encode(x="true:Q", y="private:Q").properties(width=320, height=320).save("out/42_synthetic_bits.svg")

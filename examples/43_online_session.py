@@ -4,6 +4,10 @@ Private multiplicative weights keeps a public estimate of the data and reads the
 secret test says that the estimate is off.  Questions may depend on earlier answers.
 """
 
+from pathlib import Path
+
+import altair as alt
+
 import discreet as dc
 from discreet.data import Boolean, Domain, Histogram
 from discreet.queries import marginals
@@ -23,10 +27,15 @@ print(
 session = weights.open(data)  # the whole price is due here
 questions = marginals(DOMAIN, 2)
 truth = questions.answer(data)
-worst = 0.0
+worst, steps = 0.0, []
 for question, true in zip(questions, truth, strict=True):
+    steps.append({"asked": session.asked, "read": session.updates})
     worst = max(worst, abs(session.ask(question) - true))
 print(f"{session.asked} answers, {session.updates} of them read from the data, largest error {worst / PEOPLE:.1%}")
 
 estimate = questions.answer(session.histogram)  # post-processing: ask it as often as you like
 print(f"the public histogram is off by {abs(estimate - truth).max() / PEOPLE:.1%} at most on the same questions")
+
+Path("out").mkdir(exist_ok=True)
+chart = alt.Chart(alt.Data(values=steps), title="Questions asked, and answers read from the data").mark_line()
+chart.encode(x="asked:Q", y=alt.Y("read:Q", title="read from the data")).save("out/43_online_session.svg")

@@ -3,6 +3,9 @@
 All 3-way marginals of eight bits for five hundred people.  Projection costs no privacy.
 """
 
+from pathlib import Path
+
+import altair as alt
 import numpy as np
 
 import discreet as dc
@@ -26,8 +29,9 @@ def rms(answers: np.ndarray) -> float:
 noisy = IndependentNoise(workload, budget=budget, n=PEOPLE)
 nearest = LeastSquaresProjection(workload, budget=budget, n=PEOPLE)
 release = nearest(data)
+raw = noisy(data).answers
 print(f"{len(workload)} queries about {PEOPLE} people")
-print(f"independent noise   rms error {rms(noisy(data).answers):6.1f}")
+print(f"independent noise   rms error {rms(raw):6.1f}")
 print(
     f"nearest answers     rms error {rms(release.answers):6.1f}, proven below {nearest.mean_squared_error() ** 0.5:.1f}"
 )
@@ -37,3 +41,13 @@ small = Domain({"age": dc.Integer(0, 4)})
 tiny = SmallDatabase(marginals(small, 1), n=1000, budget=dc.PureDP(1.0), rows=30)
 print(f"small database: one of {tiny.candidates_listed} datasets of 30 rows, within {tiny.accuracy():.0f} of 1000")
 print(tiny(Histogram.random(small, n=1000, seed=1)).answers.round(1))
+
+Path("out").mkdir(exist_ok=True)
+rows = [
+    {"error": float(value - true), "answers": name}
+    for name, answers in (("noisy", raw), ("nearest", release.answers))
+    for value, true in zip(answers, truth, strict=True)
+]
+chart = alt.Chart(alt.Data(values=rows), title="448 answers about 500 people").mark_bar(opacity=0.6)
+x = alt.X("error:Q", bin=alt.Bin(maxbins=60))
+chart.encode(x=x, y=alt.Y("count()", stack=None, title="answers"), color="answers:N").save("out/44_projection.svg")

@@ -5,7 +5,9 @@ correlations can be; every "all of these" and "any of these" of up to eight answ
 """
 
 import math
+from pathlib import Path
 
+import altair as alt
 import numpy as np
 
 import discreet as dc
@@ -45,3 +47,9 @@ print(f"yes to all of eight:        {all_yes:8.0f}   true {few[:, :8].all(axis=1
 held = ~few[:, :7].all(axis=1) | few[:, 7]
 print(f"one of seven no, or a yes:  {any_of_them:8.0f}   true {held.sum()}")
 print(f"no answer is off by more than {summary.accuracy():.0f} of {summary.n:.0f}, with 95 %")
+Path("out").mkdir(exist_ok=True)
+told = zip(true[::10], release.answers[::10], strict=True)
+shown = alt.Data(values=[{"true": float(t), "says": float(a)} for t, a in told])
+x, y = (alt.X("true:Q", scale=alt.Scale(domain=[-0.3, 0.7])), alt.Y("says:Q", scale=alt.Scale(domain=[-0.3, 0.7])))
+chart = alt.Chart(shown, title="Correlations of pairs of answers", width=300, height=300).mark_circle(size=12)
+chart.encode(x=x, y=y).save("out/47_parities_and_conjunctions.svg")

@@ -3,6 +3,9 @@
 Lengths of stay of 50,000 patients, in hours up to a year.  One budget pays for all that is read off afterwards.
 """
 
+from pathlib import Path
+
+import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -34,3 +37,9 @@ for name, one in {
     "binary tree, pure": PrefixTree(domain, budget=dc.PureDP(1.0), branching=2, consistency=False),
 }.items():
     print(f"{name:>24}: {np.sqrt(one.variances().max()):6.1f} patients")
+
+Path("out").mkdir(exist_ok=True)
+ends = range(0, 600, 12)
+rows = [{"hours": h, "off": release.range(0, h).value - int((hours <= h).sum())} for h in ends]
+chart = alt.Chart(alt.Data(values=rows), title="Patients who stayed at most so long").mark_line(point=True)
+chart.encode(x="hours:Q", y=alt.Y("off:Q", title="released less true, of 50,000")).save("out/48_prefixes.svg")

@@ -6,6 +6,7 @@ Emergency calls, at most 5 a minute counted, over a year of minutes.  The counte
 import tempfile
 from pathlib import Path
 
+import altair as alt
 import numpy as np
 
 import discreet as dc
@@ -26,10 +27,16 @@ print(f"after a day: {counter.value:,.0f} +- {counter.error(beta=0.05):.0f}; tru
 path = Path(tempfile.mkdtemp()) / "calls.json"
 counter.save(path)  # as secret as the calls; this one is closed now
 moved = ContinualCounter.load(path)  # the file is moved aside: a counter goes on in one place only
-moved.add_many(calls[24 * 60 :])
+counted = moved.add_many(calls[24 * 60 :])
 print(f"after a year: {moved.value:,.0f} +- {moved.error(beta=0.05):.0f}; true {true[-1]:,}")
 # --8<-- [end:counter]
 
 pure = ContinualCounter(horizon=minutes, upper=5, budget=dc.PureDP(1.0))
 pure.add_many(calls)
 print(f"\nwith pure DP, epsilon 1, from a tree: {pure.value:,.0f} +- {pure.error(beta=0.05):.0f}")
+
+Path("out").mkdir(exist_ok=True)
+off = np.asarray(counted) - true[24 * 60 :]
+rows = [{"day": 1 + i / 1440, "error": float(off[i])} for i in range(0, len(off), 720)]
+chart = alt.Chart(alt.Data(values=rows), title="A year of running counts: the error, twice a day").mark_line()
+chart.encode(x="day:Q", y=alt.Y("error:Q", title="calls")).save("out/49_running_count.svg")

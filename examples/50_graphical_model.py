@@ -5,7 +5,9 @@ never measured, and draws synthetic rows.  All of it is post-processing: the pri
 """
 
 import itertools
+from pathlib import Path
 
+import altair as alt
 import numpy as np
 
 from discreet.data import Domain, Integer, Records
@@ -42,3 +44,10 @@ for pair in (names[0], names[1]), (names[0], names[5]):
 rows = fitted.model.sample(20_000)
 agree = np.mean(rows.column("q0") == rows.column("q2"))
 print(f"q0 = q2 in {agree:.1%} of the synthetic rows and {np.mean(columns[0] == columns[2]):.1%} of the people")
+
+Path("out").mkdir(exist_ok=True)
+far, first = range(1, 20), rows.column("q0")
+shown = [{"gap": k, "agree": float(np.mean(columns[0] == columns[k])), "who": "people"} for k in far]
+shown += [{"gap": k, "agree": float(np.mean(first == rows.column(f"q{k}"))), "who": "synthetic"} for k in far]
+chart = alt.Chart(alt.Data(values=shown), title="How often the first answer is also the k-th").mark_line(point=True)
+chart.encode(x="gap:Q", y="agree:Q", color=alt.Color("who:N", title=None)).save("out/50_graphical_model.svg")

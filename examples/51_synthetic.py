@@ -6,6 +6,7 @@ the model have the declared types and cost nothing more, however many are drawn.
 
 from pathlib import Path
 
+import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -14,19 +15,15 @@ from discreet.synthesis import Synthesizer, quality
 
 # --8<-- [start:make]
 rng, n = np.random.default_rng(1), 5000
-domain = dc.Domain(
-    {
-        "age": dc.Integer(0, 99),
-        "ward": dc.Categorical(["cardiology", "oncology", "surgery", "maternity"]),
-        "days": dc.Integer(0, 60, nullable=True),  # None: still there
-        "icu": dc.Boolean(),
-    }
-)
+wards = ["cardiology", "oncology", "surgery", "maternity"]
+columns = {"age": dc.Integer(0, 99), "ward": dc.Categorical(wards), "icu": dc.Boolean()}
+columns["days"] = dc.Integer(0, 60, nullable=True)  # None: still there
+domain = dc.Domain(columns)
 age = rng.binomial(99, 0.55, n)
-ward = rng.choice(["cardiology", "oncology", "surgery", "maternity"], n)
+ward = rng.choice(wards, n)
 icu = rng.random(n) < np.where(age > 60, 0.5, 0.05)
 days = np.minimum(60, rng.poisson(np.where(icu, 20, 5)))
-patients = pd.DataFrame({"age": age, "ward": ward, "days": pd.array(days, dtype="Int64"), "icu": icu})
+patients = pd.DataFrame({"age": age, "ward": ward, "icu": icu, "days": pd.array(days, dtype="Int64")})
 patients.loc[rng.random(n) < 0.05, "days"] = None
 # --8<-- [end:make]
 
@@ -53,3 +50,8 @@ private = quality(synthetic, patients, targets=["icu"])  # for the steward's eye
 private.write(out / "51_PRIVATE.html")
 # --8<-- [end:quality]
 print(private)
+
+both = pd.concat([people.assign(who="synthetic"), patients.assign(who="real")])
+decades = both.assign(age=both["age"] // 10 * 10).groupby(["who", "age"], as_index=False).agg(icu=("icu", "mean"))
+chart = alt.Chart(decades, title="In intensive care, by age").mark_line(point=True)
+chart.encode(x="age:Q", y="icu:Q", color=alt.Color("who:N", title=None)).save(out / "51_synthetic.svg")

@@ -1,5 +1,7 @@
 """Which mechanism for a workload, before anything is read or spent: the plan, its floor, and one of your own."""
 
+from pathlib import Path
+
 import discreet as dc
 from discreet.data import Boolean, Domain, Histogram
 from discreet.planning import Candidate, Cost, register, unregister
@@ -31,3 +33,6 @@ unregister("my mechanism")
 for row in dc.bounds.capacity(n=1_000_000, universe=2**10, alpha=0.1, budget=dc.ApproxDP(1.0, 1e-6)):
     print(f"{row.mechanism}: {row.queries:.3g} queries with every error below 10 % of n")
 # --8<-- [end:capacity]
+
+Path("out").mkdir(exist_ok=True)
+plan.plot().save("out/52_planning.svg")

@@ -3,6 +3,9 @@
 A patient has up to three visits, and all of them are protected together.  The same order again is free and the same.
 """
 
+from pathlib import Path
+
+import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -35,3 +38,13 @@ print(people.head(4).to_string(index=False))
 for who, found in (("synthetic", people), ("real", rows)):
     print(f"{who:9}: {found['readmitted'][found['age'] > 70].mean():.2f} of those over 70 come back")
 print(fitted.privacy(), "of", curator.budget)
+
+Path("out").mkdir(exist_ok=True)
+both = pd.concat([people.assign(who="synthetic"), rows.assign(who="real")])
+shares = (
+    both.assign(age=both["age"] // 10 * 10)
+    .groupby(["who", "age"], as_index=False)
+    .agg(readmitted=("readmitted", "mean"))
+)
+chart = alt.Chart(shares, title="Who comes back, by age").mark_line(point=True)
+chart.encode(x="age:Q", y="readmitted:Q", color=alt.Color("who:N", title=None)).save("out/53_synthesize.svg")

@@ -4,6 +4,9 @@ A patient has one row in the first table and up to four in the second; all of th
 of visits is a noisy column of the patients' model, and visits are drawn to fit the patient they belong to.
 """
 
+from pathlib import Path
+
+import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -30,9 +33,16 @@ made = {name: table.to_pandas() for name, table in fitted.sample(5000).items()}
 
 print(made["patients"].head(3).to_string(index=False))
 print(made["visits"].head(3).to_string(index=False))
+shown = []
 for who, found in (("synthetic", made), ("real", {"patients": patients, "visits": visits})):
     joined = found["visits"].merge(found["patients"], on="patient")
+    joined["decade"] = joined["age"] // 10 * 10
+    shown.append(joined.groupby("decade", as_index=False).agg(icu=("icu", "mean")).assign(who=who))
     old = found["patients"]["age"] >= 60
     each, icu = joined["age"].ge(60).sum() / old.sum(), joined["icu"][joined["age"] >= 60].mean()
     print(f"{who:9}: {each:.2f} visits of those over 60, {icu:.2f} of them in intensive care")
 print(fitted.privacy(), "of", curator.budget)
+
+Path("out").mkdir(exist_ok=True)
+chart = alt.Chart(pd.concat(shown), title="Visits in intensive care, by age of the patient").mark_line(point=True)
+chart.encode(x="decade:Q", y="icu:Q", color=alt.Color("who:N", title=None)).save("out/54_linked.svg")

@@ -4,6 +4,10 @@ A hospital readmits patients above some score.  The exponential mechanism over a
 be a list of functions, or count its errors by itself.
 """
 
+from pathlib import Path
+
+import altair as alt
+
 # --8<-- [start:make]
 import numpy as np
 
@@ -39,3 +43,10 @@ print(rule, "of", Conjunctions(8).size)
 doctors = [lambda x: x >= 250, lambda x: x >= 310, lambda x: x % 2 == 1]
 print("doctor", best_of_panel(doctors, score, readmitted, epsilon=0.1).index_)
 # --8<-- [end:panel]
+
+Path("out").mkdir(exist_ok=True)
+drawn = [ExponentialLearner(rules, epsilon=1.0).fit(score, readmitted).index_ for _ in range(200)]
+chart = alt.Chart(alt.Data(values=[{"rule": int(i)} for i in drawn]), title="200 fits at epsilon 1").mark_bar()
+chart.encode(x=alt.X("rule:Q", bin=alt.Bin(maxbins=40), title="threshold"), y=alt.Y("count()", title="fits")).save(
+    "out/60_learning.svg"
+)

@@ -1,5 +1,9 @@
 """Better learners from worse ones: more certain, more private, more accurate."""
 
+from pathlib import Path
+
+import altair as alt
+
 # --8<-- [start:make]
 import numpy as np
 
@@ -30,3 +34,11 @@ boosted = BoostedLearner(columns, budget=dc.ZCDP(0.5), rounds=100, advantage=1 /
 errors = float((boosted.predict(votes) != majority).mean())
 print(f"{len(boosted.indices_)} of 100 rounds vote, and err on {errors:.1%}; promised {boosted.accuracy(n=50_000):.1%}")
 # --8<-- [end:boost]
+
+Path("out").mkdir(exist_ok=True)
+shown = [{"who": f"block {i}", "threshold": learner.threshold_} for i, learner in enumerate(surer.learners_)]
+shown += [{"who": "chosen", "threshold": surer.best_.threshold_}]
+shown += [{"who": "a sixteenth, epsilon 0.1", "threshold": quieter.learner_.threshold_}]
+chart = alt.Chart(alt.Data(values=shown), title="The threshold is 300").mark_circle(size=80)
+x = alt.X("threshold:Q", scale=alt.Scale(zero=False))
+chart.encode(x=x, y=alt.Y("who:N", sort=None, title=None)).save("out/62_amplify_and_boost.svg")

@@ -3,6 +3,9 @@
 The same learners run on rows in memory and on a table in any engine, where each round is one aggregation.
 """
 
+from pathlib import Path
+
+import altair as alt
 import numpy as np
 import pyarrow as pa
 
@@ -32,8 +35,7 @@ from discreet.learning import learn_conjunction, learn_halfspace, learn_tree
 oracle = StatisticalQueryOracle((rows, sick), queries=3, epsilon=0.5)
 print("sick is the conjunction of columns", learn_conjunction(oracle, d=3, alpha=0.05).literals)
 # --8<-- [end:learn]
-late = age + cost > 100
-visits = pa.table({"patient": np.arange(n), "age": age, "cost": cost, "late": late})
+visits = pa.table({"patient": np.arange(n), "age": age, "cost": cost, "late": (late := age + cost > 100)})
 columns = {"patient": Identifier(), "age": Integer(0, 99), "cost": Real(0, 100, step="0.1"), "late": Boolean()}
 
 # --8<-- [start:table]
@@ -50,3 +52,8 @@ splits = [Affine.of({column: 1}, offset=-t) for column in (0, 1) for t in (25, 5
 oracle = StatisticalQueryOracle(table, queries=40, epsilon=0.5, columns=names)
 tree = learn_tree(oracle, splits=splits, label=2, depth=2)
 print(f"the tree is right on {(tree.predict(np.column_stack([age, cost])) == late).mean():.1%}")
+
+Path("out").mkdir(exist_ok=True)
+shown = [{"age": int(age[i]), "cost": float(cost[i]), "late": str(found[i])} for i in range(500)]
+dots = alt.Chart(alt.Data(values=shown), title="Which visits the halfspace calls late").mark_circle(size=16)
+dots.encode(x="age:Q", y="cost:Q", color="late:N").save("out/63_statistical_queries.svg")

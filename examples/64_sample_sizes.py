@@ -14,7 +14,7 @@ print(table["private, realizable, by moments"].n)
 # --8<-- [end:table]
 
 # --8<-- [start:plot]
-Path("samples.csv").write_text(table.csv())
+Path("samples.csv").write_text(table.to_csv())
 table.plot().save("samples.svg")  # n against the error and against epsilon
 # --8<-- [end:plot]
 

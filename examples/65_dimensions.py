@@ -1,5 +1,9 @@
 """What a class costs to learn is one number: its VC dimension, its Littlestone dimension, or bits of communication."""
 
+from pathlib import Path
+
+import altair as alt
+
 # --8<-- [start:dimensions]
 from discreet.bounds import concepts, littlestone_dimension, sauer, vc_dimension
 
@@ -28,3 +32,13 @@ guess = {"short": 0, "long": 1}.__getitem__
 print("two independent patients guessed right:", joint_agreement(law, guess), "=", agreement(law, guess), "squared")
 cost = network_cost(784, layers=2, width=128)
 print(f"a network of 784-128-128-1: {cost.multiplications:,} products, {cost.sigmoids} sigmoids, {cost.bytes:,} bytes")
+
+Path("out").mkdir(exist_ok=True)
+sizes, shown = [2**k - 1 for k in range(1, 5)], []
+for points in sizes:
+    line = concepts(lambda c, x: x >= c, points=points, count=points + 1)
+    for name, dimension in (("VC", vc_dimension), ("Littlestone", littlestone_dimension)):
+        shown.append({"points": points, "dimension": dimension(line, points=points), "of": name})
+chart = alt.Chart(alt.Data(values=shown), title="Thresholds on so many points").mark_line(point=True)
+x = alt.X("points:Q", scale=alt.Scale(type="log", base=2))
+chart.encode(x=x, y="dimension:Q", color=alt.Color("of:N", title=None)).save("out/65_dimensions.svg")

@@ -1,5 +1,8 @@
 """Boosted trees, a forest and a tree, all private: declare the columns, fit, and draw what was learned."""
 
+from pathlib import Path
+
+import altair as alt
 import numpy as np
 
 import discreet as dc
@@ -34,3 +37,8 @@ for kind in (RandomForestClassifier, DecisionTreeClassifier):
     print(f"{kind.__name__}: {grown.score(X, back):.1%} with {grown.plan_}")
 print(DecisionTreeClassifier(budget=dc.PureDP(1.0), domain=domain, depth=2).fit(X, back).text())
 # --8<-- [end:forest]
+
+Path("out").mkdir(exist_ok=True)
+shown = [{"age": first, "adds": float(added[0])} for first, added in model.term("age").items()]
+chart = alt.Chart(alt.Data(values=shown), title="What an age adds to the score").mark_line(interpolate="step-after")
+chart.encode(x=alt.X("age:Q", scale=alt.Scale(zero=False)), y="adds:Q").save("out/68_trees.svg")

@@ -1,5 +1,8 @@
 """Groups of rows, main directions and neighbours: private k-means, components and nearest neighbours."""
 
+from pathlib import Path
+
+import altair as alt
 import numpy as np
 
 import discreet as dc
@@ -34,3 +37,13 @@ except dc.errors.BudgetExhausted as refusal:
 
 normal = MaximumLikelihoodClassifier(covariance="each", budget=dc.PureDP(1), domain=domain, classes=(0, 1, 2))
 print(f"three normal laws are right on {normal.fit(X, kind).score(X, kind):.1%}")
+
+Path("out").mkdir(exist_ok=True)
+shown = [{"glucose": float(r[0]), "weight": float(r[1]), "what": "rows"} for r in X[:400]]
+shown += [{"glucose": float(c[0]), "weight": float(c[1]), "what": "centres"} for c in groups.cluster_centers_]
+chart = alt.Chart(alt.Data(values=shown), title="Three private centres, epsilon 1").mark_point(filled=True)
+kinds = ["rows", "centres"]
+size = alt.Size("what:N", scale=alt.Scale(domain=kinds, range=[8, 250]), title=None)
+colour = alt.Color("what:N", scale=alt.Scale(domain=kinds, range=["#9ecae1", "#d62728"]), title=None)
+chart = chart.encode(x="glucose:Q", y="weight:Q", color=colour, size=size)
+chart.save("out/70_groups_and_directions.svg")

@@ -7,6 +7,7 @@ what is public; it is written before an epoch is shown, and is gone when the run
 import tempfile
 from pathlib import Path
 
+import altair as alt
 import numpy as np
 
 import discreet as dc
@@ -37,9 +38,15 @@ except KeyboardInterrupt:
 
 network.set_params(progress=lambda epoch: print("epoch", epoch.number))
 network.resume(rows, labels)
+told = network.predict(rows[:500])
 print(f"accuracy {network.score(rows, labels):.2f} for {network.privacy()}; checkpoint: {path.exists()}")
 try:
     network.resume(rows, labels)
 except LedgerError as error:
     print("a second time:", str(error).split(" at ")[0])
 # --8<-- [end:go_on]
+
+Path("out").mkdir(exist_ok=True)
+shown = [{"x": float(a), "y": float(b), "says": str(t)} for (a, b), t in zip(rows, told, strict=False)]
+chart = alt.Chart(alt.Data(values=shown), title="What the network says, after its stop").mark_circle(size=20)
+chart.encode(x="x:Q", y="y:Q", color="says:N").save("out/73_stop_and_go_on.svg")

@@ -17,3 +17,5 @@ discreet fit visits --target readmitted --model LogisticRegression --epsilon 2 -
 discreet predict readmission.model visits.parquet -o predicted.csv
 # --8<-- [end:fit]
 head -n 3 predicted.csv
+discreet ask "SELECT FLOOR(age / 20) AS twenties, AVG(readmitted) AS readmitted FROM visits GROUP BY twenties" \
+    --epsilon 0.5 --plot 75_fit.svg

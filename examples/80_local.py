@@ -3,6 +3,9 @@
 Clients randomise at home, reports travel as packed bytes, two servers count half of them each and are merged.
 """
 
+from pathlib import Path
+
+import altair as alt
 import numpy as np
 
 from discreet.local import HadamardResponse, OptimalUnaryEncoding, ProjectiveGeometryResponse, Server
@@ -36,3 +39,9 @@ for kind in (OptimalUnaryEncoding, HadamardResponse, ProjectiveGeometryResponse)
     table = kind(epsilon=1.0, size=5).table()  # every likelihood as a rational number
     print(f"{kind.__name__}: the largest ratio of likelihoods is {float(table.ratio()):.12f}")
 # --8<-- [end:exact]
+
+Path("out").mkdir(exist_ok=True)
+shown = [{"value": x, "share": float(truth[x]), "who": "true"} for x in range(40)]
+shown += [{"value": x, "share": float(estimate[x]), "who": "private"} for x in range(40)]
+chart = alt.Chart(alt.Data(values=shown), title="A million users, epsilon 1").mark_line(point=True)
+chart.encode(x="value:Q", y="share:Q", color=alt.Color("who:N", title=None)).save("out/80_local.svg")

@@ -1,5 +1,8 @@
 """Choosing a local protocol: predicted errors before anybody reports, for frequencies, means and vectors."""
 
+from pathlib import Path
+
+import altair as alt
 import numpy as np
 
 from discreet.local import DuchiVector, PrivUnit, choose, run
@@ -24,3 +27,12 @@ for kind in (DuchiVector, PrivUnit):
     off = np.linalg.norm(run(protocol, steps).estimate() - steps.mean(axis=0))
     print(f"{kind.__name__}: off by {off:.3f}, predicted {protocol.variance(len(steps)) ** 0.5:.3f}")
 # --8<-- [end:vector]
+
+Path("out").mkdir(exist_ok=True)
+shown = []
+for epsilon in (0.25, 0.5, 1.0, 2.0, 4.0):
+    for row in choose("mean", epsilon=epsilon, n=100_000).candidates:
+        shown.append({"epsilon": epsilon, "error": row.error, "protocol": row.name})
+chart = alt.Chart(alt.Data(values=shown), title="A mean of 100,000 users in [-1, 1]").mark_line(point=True)
+x, y = (alt.X("epsilon:Q", scale=alt.Scale(type="log")), alt.Y("error:Q", scale=alt.Scale(type="log")))
+chart.encode(x=x, y=y, color="protocol:N").save("out/81_local_means.svg")

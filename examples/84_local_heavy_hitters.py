@@ -1,7 +1,9 @@
 """Which home pages are popular, among all 64-bit strings, when each user sends one private report."""
 
 import hashlib
+from pathlib import Path
 
+import altair as alt
 import numpy as np
 
 sites = [f"https://example.org/{name}" for name in ("news", "mail", "maps", "music", "weather")]
@@ -22,3 +24,9 @@ for item in found.items:
     print(f"{names.get(item.value, 'nobody'):<30} {item.fraction:6.1%}, surely in [{item.low:.1%}, {item.high:.1%}]")
 print(f"nothing above {found.threshold:.1%} is missing, and nothing is invented, with probability {1 - found.beta:.0%}")
 # --8<-- [end:find]
+
+Path("out").mkdir(exist_ok=True)
+shown = [{"page": names.get(i.value, "nobody"), "share": i.fraction} for i in found.items]
+chart = alt.Chart(alt.Data(values=shown), title="Found among 2^64 strings").mark_bar()
+chart = chart.encode(x="share:Q", y=alt.Y("page:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)))
+chart.save("out/84_local_heavy_hitters.svg")

@@ -1,5 +1,8 @@
 """Learning without a curator: what statistical queries can learn, and the parity that they cannot."""
 
+from pathlib import Path
+
+import altair as alt
 import numpy as np
 
 from discreet.learning import ParityLearner, learn_conjunction
@@ -31,3 +34,8 @@ found = ParityLearner(epsilon=1.0).fit(rows, rows @ secret % 2).parity_
 print("a curator finds it from 3,000 rows:", found is not None and bool((found == secret).all()))
 print("users that any local protocol needs:", {d: f"{parity_users(d, epsilon=1.0):,}" for d in (30, 60, 90)})
 # --8<-- [end:parity]
+
+Path("out").mkdir(exist_ok=True)
+shown = [{"bits": d, "users": float(parity_users(d, epsilon=1.0))} for d in range(30, 121, 10)]
+chart = alt.Chart(alt.Data(values=shown), title="Users that a parity needs in the local model").mark_line(point=True)
+chart.encode(x="bits:Q", y=alt.Y("users:Q", scale=alt.Scale(type="log"))).save("out/85_local_queries.svg")

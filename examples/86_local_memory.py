@@ -1,5 +1,8 @@
 """Asking again: a ledger for every user, and devices that report daily from one private memory."""
 
+from pathlib import Path
+
+import altair as alt
 import numpy as np
 
 rng = np.random.default_rng(0)
@@ -27,9 +30,15 @@ from discreet.local import Memoised, RandomizedResponse
 daily = Memoised(RandomizedResponse(epsilon=2, size=4), instant=1.5, periods=3)  # a value for each of three months
 devices = daily.devices()
 devices.begin(rng.choice(4, 100_000, p=[0.5, 0.3, 0.15, 0.05]))
+shown = []
 for day in range(3):
     server = daily.server()
     server.add(devices.report())
+    shown += [{"day": day, "value": v, "share": float(s)} for v, s in enumerate(server.estimate())]
     print(f"day {day}:", server.estimate().round(3))
 print(f"one report: epsilon {daily.once():.2f}; all reports for three months: {daily.lifetime()}")
 # --8<-- [end:memory]
+
+Path("out").mkdir(exist_ok=True)
+chart = alt.Chart(alt.Data(values=shown), title="The same memory, told three times").mark_bar()
+chart.encode(x="value:O", xOffset="day:N", y="share:Q", color="day:N").save("out/86_local_memory.svg")

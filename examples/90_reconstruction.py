@@ -4,6 +4,9 @@
 The same counts released by a curator at epsilon = 1 tell the attacker little more than a coin.
 """
 
+from pathlib import Path
+
+import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -36,3 +39,9 @@ print(f"the same counts by a curator: {1 - guessed.wrong(secret):.1%}, where a c
 
 replaced = dc.ApproxDP(1, 1e-6, neighbours=AddRemove).to_replace()  # a bit that changes is a row removed and one added
 print(f"no attack can expect more than {reconstruction_bound(replaced):.1%}")
+
+Path("out").mkdir(exist_ok=True)
+known = {"a little noise": 1 - stolen.wrong(secret), "a curator": 1 - guessed.wrong(secret)}
+rows = [{"who": who, "known": share} for who, share in known.items()]
+chart = alt.Chart(alt.Data(values=rows), title="Secrets known to the attacker").mark_bar()
+chart.encode(x="known:Q", y=alt.Y("who:N", sort=None, title=None)).save("out/90_reconstruction.svg")

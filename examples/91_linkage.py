@@ -4,6 +4,9 @@ Everybody rated 25 of 800 films.  Six ratings, two weeks off and one of them wro
 register are nearly as good a key.
 """
 
+from pathlib import Path
+
+import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -33,6 +36,12 @@ print(f"{found} of 100 people are named by six rough facts")
 register = pd.DataFrame(
     {"born": rng.integers(0, 36_500, 20_000), "sex": rng.integers(0, 2, 20_000), "zip": rng.integers(0, 100, 20_000)}
 )
+shown = []
 for columns in (["sex"], ["born"], ["born", "sex"], ["born", "sex", "zip"]):
+    shown.append({"columns": ", ".join(columns), "alone": unique(register, columns)})
     print(f"{unique(register, columns):6.1%} are alone with their {', '.join(columns)}")
 # --8<-- [end:unique]
+
+Path("out").mkdir(exist_ok=True)
+chart = alt.Chart(alt.Data(values=shown), title="Alone with these columns").mark_bar()
+chart.encode(x="alone:Q", y=alt.Y("columns:N", sort=None, title=None)).save("out/91_linkage.svg")

@@ -5,6 +5,10 @@ the mixture names them and nobody else.  The same code hidden in ciphertexts tra
 many counts would be such a decoder: that is why no accurate one is private.
 """
 
+from pathlib import Path
+
+import altair as alt
+
 from discreet.attacks import TraitorTracing, fingerprint_audit, mixed, pirate, tardos
 
 # --8<-- [start:code]
@@ -25,3 +29,9 @@ print("the decoder was made by some of 4, 5, 6: accused", scheme.trace(decoder(s
 audit = fingerprint_audit(lambda counts: counts, users=4, trials=40, delta=0.01, seed=5)
 print(f"exact means of {audit.trials} tables: epsilon at least {audit.epsilon:.2f}, whatever is claimed")
 # --8<-- [end:audit]
+
+Path("out").mkdir(exist_ok=True)
+scores = code.scores(mixed(code.words[:10], "majority", seed=2))
+shown = [{"user": i, "score": float(s), "who": "pirate" if i < 10 else "innocent"} for i, s in enumerate(scores)]
+chart = alt.Chart(alt.Data(values=shown), title="Scores of 60 users").mark_circle()
+chart.encode(x="user:Q", y="score:Q", color=alt.Color("who:N", title=None)).save("out/92_pirates.svg")

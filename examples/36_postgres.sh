@@ -40,5 +40,7 @@ visits = dc.Table("postgresql:///hospital#visits", unit="patient", rows_per_unit
     "age": dc.Integer(0, 119), "cost": dc.Real(0, 5000, step="0.01"), "day": dc.Date("2026-01-01", "2026-12-31")}))
 curator = dc.Curator({"visits": visits}, budget=dc.ApproxDP(1.0, 1e-6), ledger="ledger.db")
 print(curator.ask("SELECT COUNT(*) AS n FROM visits WHERE day >= '2026-10-01'", epsilon=0.1))
+wards = curator.ask("SELECT ward, AVG(cost) AS cost FROM visits GROUP BY ward", epsilon=0.5)
+wards.plot().save("36_postgres.svg")
 PYTHON
 # --8<-- [end:ask]
