@@ -7,7 +7,10 @@ module and `python -m benchmarks` all of them.  Rows are printed as a table and 
 
 from __future__ import annotations
 
+import datetime
 import json
+import os
+import platform
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -25,8 +28,8 @@ class Row:
     holds: bool | None = None
 
 
-def publish(name: str, rows: list[Row]) -> bool:
-    """Print the rows, write them to results/<name>.json, and say whether every promise holds."""
+def publish(name: str, rows: list[Row], *, folder: Path = RESULTS) -> bool:
+    """Print the rows, write them to <folder>/<name>.json with day and machine, and say whether every promise holds."""
     short = name.rsplit(".", maxsplit=1)[-1]
     width = max([len(row.what) for row in rows], default=0)
     print(f"\n{short}")
@@ -34,7 +37,20 @@ def publish(name: str, rows: list[Row]) -> bool:
         verdict = "" if row.holds is None else "  holds" if row.holds else "  FAILS"
         promise = f"  need {row.promise}" if row.promise else ""
         print(f"  {row.what:{width}}  {row.value:12.4g} {row.unit}{promise}{verdict}")
-    RESULTS.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True)
     records = [asdict(row) | {"value": float(f"{row.value:.4g}")} for row in rows]
-    (RESULTS / f"{short}.json").write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+    made = {"day": today(), "machine": machine(), "rows": records}
+    (folder / f"{short}.json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     return all(row.holds is not False for row in rows)
+
+
+def today() -> str:
+    """The day of a measurement."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
+def machine() -> str:
+    """Where a measurement was made: cores, processor, Python."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{os.cpu_count()} cores, {names[0] if names else platform.machine()}, Python {platform.python_version()}"

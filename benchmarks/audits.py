@@ -1,7 +1,12 @@
-"""The audit: seconds for a million samples a side, and the share of the claim it finds."""
+"""The audit: seconds for a million samples a side, and the share of the claim it finds, the median of nine audits.
+
+One audit in twenty finds less than 0.88 of an epsilon of 0.1, because it bets on an unlucky event: so that chance fails
+the promise about once in 25,000 runs, and a worse audit nearly always, it is the median that is held to it.
+"""
 
 from __future__ import annotations
 
+import statistics
 import sys
 import time
 
@@ -9,7 +14,7 @@ from benchmarks import Row, publish
 from discreet.attacks import audit
 from discreet.mechanisms import Laplace
 
-SAMPLES = 1_000_000
+SAMPLES, TIMES = 1_000_000, 9
 
 
 def measure() -> list[Row]:
@@ -18,9 +23,9 @@ def measure() -> list[Row]:
     for epsilon in (0.1, 0.5, 1, 4):
         mechanism = Laplace(epsilon=epsilon, sensitivity=1)
         start = time.perf_counter()
-        found = audit(mechanism, inputs=(0, 1), samples=SAMPLES).epsilon
-        seconds = time.perf_counter() - start
-        share = found / epsilon
+        found = [audit(mechanism, inputs=(0, 1), samples=SAMPLES).epsilon for _ in range(TIMES)]
+        seconds = (time.perf_counter() - start) / TIMES
+        share = statistics.median(found) / epsilon
         least = 0.95 if epsilon >= 0.5 else 0.88
         rows += [
             Row(

@@ -1,10 +1,11 @@
-"""Linear models: logistic regression, support vectors and least squares, beside diffprivlib and beside no privacy."""
+"""Linear models on Adult, and those that have no peer, beside no privacy; others are in `estimators_peers`."""
 
 from __future__ import annotations
 
 import statistics
 import sys
 import time
+from typing import Any
 
 import numpy as np
 
@@ -18,20 +19,15 @@ SECONDS, ADULT_FITS = 5, 20
 PEER = """
 import json, sys, numpy as np
 from sklearn.model_selection import train_test_split
-from diffprivlib.models import LinearRegression, LogisticRegression
+from diffprivlib.models import LinearRegression
 data, about = np.load(sys.argv[1]), json.loads(sys.argv[2])
 X, y, low, high = data["X"], data["y"], data["low"].astype(float), data["high"].astype(float)
-norm = float(np.linalg.norm(np.maximum(np.abs(low), np.abs(high))))
 made = {}
 for epsilon in about["epsilons"]:
     scores = []
     for seed in range(about["fits"]):
         A, B, a, b = train_test_split(X, y, test_size=0.3, random_state=seed)
-        if about["model"] == "logistic":
-            A, B = (2 * A - low - high) / (high - low), (2 * B - low - high) / (high - low)
-            model = LogisticRegression(epsilon=epsilon, data_norm=float(np.sqrt(X.shape[1])))
-        else:
-            model = LinearRegression(epsilon=epsilon, bounds_X=(low, high), bounds_y=tuple(about["bounds"]))
+        model = LinearRegression(epsilon=epsilon, bounds_X=(low, high), bounds_y=tuple(about["bounds"]))
         scores.append(float(model.fit(A, a).score(B, b)))
     made[str(epsilon)] = scores
 print(json.dumps(made))
@@ -44,7 +40,8 @@ def table(fits: int, folder: str | None) -> list[Row]:
     rows: list[Row] = []
     for name in ("iris", "breast cancer", "digits"):
         rows += _classifiers(data[name], fits)
-    rows += _regressions(data["diabetes"], fits) + _regressions(_line(), min(fits, 20))
+    rows += _regressions(data["diabetes"], fits, (Ridge,))
+    rows += _regressions(_line(), min(fits, 20), (LinearRegression, Ridge))
     if folder is None:
         print("Adult is left out: pass the folder that holds adult.csv")
         return rows
@@ -56,31 +53,27 @@ def _classifiers(data: Set, fits: int) -> list[Row]:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    theirs = peer(PEER, data, fits, model="logistic")
-    if theirs is None:
-        print(f"diffprivlib is not installed: {data.name} stands alone")
     rows = figure(
         f"{data.name}, logistic regression, not private",
         scores(data, lambda: make_pipeline(StandardScaler(), Exact(max_iter=2000)), min(fits, 20)),
     )
     for epsilon in EPSILONS:
-        beside = None if theirs is None else theirs[str(epsilon)]
-        for model, other in ((LogisticRegression, beside), (LinearSVC, None)):
-            found = scores(
-                data, lambda: model(budget=budget(epsilon), domain=data.domain, classes=data.classes), fits  # noqa: B023
-            )  # fmt: skip
-            rows += figure(f"{data.name}, {model.__name__}, epsilon {epsilon:g}", found, other)
+        found = scores(
+            data, lambda: LinearSVC(budget=budget(epsilon), domain=data.domain, classes=data.classes), fits  # noqa: B023
+        )  # fmt: skip
+        rows += figure(f"{data.name}, LinearSVC, epsilon {epsilon:g}", found)
     return rows
 
 
-def _regressions(data: Set, fits: int) -> list[Row]:
+def _regressions(data: Set, fits: int, models: tuple[Any, ...]) -> list[Row]:
     from sklearn.linear_model import LinearRegression as Exact
 
-    theirs = peer(PEER, data, fits, model="linear")
+    theirs = peer(PEER, data, fits) if LinearRegression in models else None
     rows = figure(f"{data.name}, least squares, not private", scores(data, Exact, min(fits, 20)), unit="R2")
     for epsilon in EPSILONS:
         beside = None if theirs is None else theirs[str(epsilon)]
-        for model, other in ((LinearRegression, beside), (Ridge, None)):
+        for model in models:
+            other = beside if model is LinearRegression else None
             found = scores(
                 data, lambda: model(budget=budget(epsilon), domain=data.domain, bounds=data.bounds), fits  # noqa: B023
             )  # fmt: skip

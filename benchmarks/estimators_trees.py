@@ -1,4 +1,4 @@
-"""Naive Bayes, trees, forests and boosted trees, beside diffprivlib and beside no privacy."""
+"""Boosted trees, and all trees and naive Bayes on Adult; others beside their peers are in `estimators_peers`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import Row
-from benchmarks.estimators import EPSILONS, Set, adult, budget, figure, main, peer, scores, sets
+from benchmarks.estimators import EPSILONS, Set, adult, budget, figure, main, scores, sets
 from discreet.learning import (
     DecisionTreeClassifier,
     GradientBoostedTrees,
@@ -25,33 +25,8 @@ MODELS: dict[str, Any] = {
     "RandomForestClassifier": RandomForestClassifier,
     "GradientBoostedTrees": GradientBoostedTrees,
 }
-PEERS = {"NaiveBayes": "bayes", "DecisionTreeClassifier": "tree", "RandomForestClassifier": "forest"}
 ADULT = {"GradientBoostedTrees": {1.0: 0.83}, "RandomForestClassifier": {1.0: 0.83}}  # above, the median of twenty
 SECONDS, ADULT_FITS = 5, 20
-
-PEER = """
-import json, sys, numpy as np
-from sklearn.model_selection import train_test_split
-from diffprivlib.models import DecisionTreeClassifier, GaussianNB, RandomForestClassifier
-data, about = np.load(sys.argv[1]), json.loads(sys.argv[2])
-X, y, bounds = data["X"], data["y"], (data["low"].astype(float), data["high"].astype(float))
-classes, made = about["classes"], {}
-for epsilon in about["epsilons"]:
-    for name in ("bayes", "tree", "forest"):
-        scores = []
-        for seed in range(about["fits"]):
-            A, B, a, b = train_test_split(X, y, test_size=0.3, random_state=seed)
-            if name == "bayes":
-                model = GaussianNB(epsilon=epsilon, bounds=bounds)
-            elif name == "tree":
-                model = DecisionTreeClassifier(epsilon=epsilon, bounds=bounds, classes=classes, max_depth=5)
-            else:
-                model = RandomForestClassifier(epsilon=epsilon, bounds=bounds, classes=classes, n_estimators=10)
-                model.max_depth = 5
-            scores.append(float(model.fit(A, a).score(B, b)))
-        made[f"{name} {epsilon}"] = scores
-print(json.dumps(made))
-"""
 
 
 def table(fits: int, folder: str | None) -> list[Row]:
@@ -70,17 +45,14 @@ def table(fits: int, folder: str | None) -> list[Row]:
 def _classifiers(data: Set, fits: int) -> list[Row]:
     from sklearn.ensemble import RandomForestClassifier as Exact
 
-    theirs = peer(PEER, data, fits, classes=data.classes)
-    if theirs is None:
-        print(f"diffprivlib is not installed: {data.name} stands alone")
     rows = figure(f"{data.name}, forest, not private", scores(data, Exact, min(fits, 20)))
-    for name, model in MODELS.items():
-        for epsilon in EPSILONS:
-            beside = None if theirs is None or name not in PEERS else theirs[f"{PEERS[name]} {epsilon}"]
-            found = scores(
-                data, lambda: model(budget=budget(epsilon), domain=data.domain, classes=data.classes), fits  # noqa: B023
-            )  # fmt: skip
-            rows += figure(f"{data.name}, {name}, epsilon {epsilon:g}", found, beside)
+    for epsilon in EPSILONS:
+        found = scores(
+            data,
+            lambda: GradientBoostedTrees(budget=budget(epsilon), domain=data.domain, classes=data.classes),  # noqa: B023
+            fits,
+        )
+        rows += figure(f"{data.name}, GradientBoostedTrees, epsilon {epsilon:g}", found)
     return rows
 
 

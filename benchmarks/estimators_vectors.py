@@ -1,4 +1,4 @@
-"""K-means, components, likelihood and neighbours, beside diffprivlib and beside no privacy.
+"""K-means of many rows beside diffprivlib, and likelihood and neighbours, which have no peer, beside no privacy.
 
 Inertia is that of a row, with every column scaled to [0, 1] by its declared range.  K-means sees all rows and is judged
 by them, as its peer is.
@@ -13,35 +13,22 @@ import numpy as np
 
 from benchmarks import Row
 from benchmarks.estimators import EPSILONS, Floats, Set, budget, figure, interval, main, peer, scores, sets
-from discreet.learning import PCA, KMeans, KNeighborsClassifier, MaximumLikelihoodClassifier
-
-SLOW = 2  # fits of diffprivlib's components, which take ten seconds of a processor or more each
+from discreet.learning import KMeans, KNeighborsClassifier, MaximumLikelihoodClassifier
 
 PEER = """
 import json, sys, numpy as np
-from sklearn.model_selection import train_test_split
-from diffprivlib.models import PCA, GaussianNB, KMeans
+from diffprivlib.models import KMeans
 data, about = np.load(sys.argv[1]), json.loads(sys.argv[2])
-X, y, low, high = data["X"], data["y"], data["low"].astype(float), data["high"].astype(float)
+X, low, high = data["X"], data["low"].astype(float), data["high"].astype(float)
 unit = (X - low) / (high - low)
 made = {}
 for epsilon in about["epsilons"]:
     scores = []
     for seed in range(about["fits"]):
-        if about["model"] == "means":
-            bounds = (np.zeros(X.shape[1]), np.ones(X.shape[1]))
-            centres = KMeans(about["k"], epsilon=epsilon, bounds=bounds, random_state=seed).fit(unit).cluster_centers_
-            away = np.stack([((unit - centre) ** 2).sum(1) for centre in centres], 1)
-            scores.append(float(away.min(1).mean()))
-        elif about["model"] == "components":
-            norm = float(np.sqrt(X.shape[1]))
-            model = PCA(5, epsilon=epsilon, data_norm=norm, bounds=(0, 1), random_state=seed).fit(unit)
-            centred = unit - unit.mean(0)
-            scores.append(float(((centred @ model.components_.T) ** 2).sum() / (centred**2).sum()))
-        else:
-            A, B, a, b = train_test_split(X, y, test_size=0.3, random_state=seed)
-            model = GaussianNB(epsilon=epsilon, bounds=(low, high), random_state=seed).fit(A, a)
-            scores.append(float(model.score(B, b)))
+        bounds = (np.zeros(X.shape[1]), np.ones(X.shape[1]))
+        centres = KMeans(about["k"], epsilon=epsilon, bounds=bounds, random_state=seed).fit(unit).cluster_centers_
+        away = np.stack([((unit - centre) ** 2).sum(1) for centre in centres], 1)
+        scores.append(float(away.min(1).mean()))
     made[str(epsilon)] = scores
 print(json.dumps(made))
 """
@@ -51,13 +38,7 @@ def table(fits: int, folder: str | None) -> list[Row]:
     """The figures of all of them; Adult has no numbers to cluster and is left out."""
     data = sets()
     rows: list[Row] = []
-    for found, k, number in (
-        (data["iris"], 3, fits),
-        (_blobs(), 5, min(fits, 20)),
-        (data["digits"], 10, min(fits, 20)),
-    ):
-        rows += _means(found, k, number)
-    rows += _components(data["digits"], min(fits, 50)) + _components(data["breast cancer"], min(fits, 50))
+    rows += _means(_blobs(), 5, min(fits, 20))
     for name in ("iris", "breast cancer", "digits"):
         rows += _classifiers(data[name], fits)
     return rows
@@ -79,7 +60,7 @@ def _unit(data: Set) -> Floats:
 def _means(data: Set, k: int, fits: int) -> list[Row]:
     from sklearn.cluster import KMeans as Exact
 
-    theirs = peer(PEER, data, fits, model="means", k=k)
+    theirs = peer(PEER, data, fits, k=k)
     if theirs is None:
         print(f"diffprivlib is not installed: k-means of {data.name} stands alone")
     what = f"{data.name}, k = {k}, inertia a row"
@@ -99,36 +80,15 @@ def _means(data: Set, k: int, fits: int) -> list[Row]:
     return rows
 
 
-def _components(data: Set, fits: int) -> list[Row]:
-    unit = _unit(data)
-    centred = unit - unit.mean(axis=0)
-
-    def captured(directions: Floats) -> float:
-        return float(((centred @ directions.T) ** 2).sum() / (centred**2).sum())
-
-    theirs = peer(PEER, data, min(fits, SLOW), model="components") if data.name == "digits" else None
-    best = np.linalg.svd(centred, full_matrices=False)[2][:5]
-    what = f"{data.name}, variance of five components"
-    rows = [Row(what=f"{what}, not private", value=captured(best), unit="of all")]
-    for epsilon in EPSILONS:
-        models = (PCA(5, budget=budget(epsilon), domain=data.domain).fit(data.X) for _ in range(fits))
-        found = [captured(model.components_) for model in models]
-        other = None if theirs is None else theirs[str(epsilon)]
-        rows += figure(f"{what}, PCA, epsilon {epsilon:g}", found, other, unit="of all")
-    return rows
-
-
 def _classifiers(data: Set, fits: int) -> list[Row]:
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.naive_bayes import GaussianNB
 
-    theirs = peer(PEER, data, fits, model="bayes")
     few = min(fits, 20)
     rows = figure(f"{data.name}, discriminants, not private", scores(data, LinearDiscriminantAnalysis, few))
     rows += figure(f"{data.name}, naive Bayes, not private", scores(data, GaussianNB, few))
     for epsilon in EPSILONS:
         for kind in ("shared", "each", "diagonal"):
-            other = theirs[str(epsilon)] if theirs is not None and kind == "shared" else None
             found = scores(
                 data,
                 lambda: MaximumLikelihoodClassifier(
@@ -139,7 +99,7 @@ def _classifiers(data: Set, fits: int) -> list[Row]:
                 ),
                 fits,
             )
-            rows += figure(f"{data.name}, MaximumLikelihood {kind}, epsilon {epsilon:g}", found, other)
+            rows += figure(f"{data.name}, MaximumLikelihood {kind}, epsilon {epsilon:g}", found)
         found = scores(
             data,
             lambda: KNeighborsClassifier(budget=budget(epsilon), domain=data.domain, classes=data.classes),  # noqa: B023

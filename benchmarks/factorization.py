@@ -68,7 +68,7 @@ def _total(workload: Thresholds | Ranges, name: str) -> list[Row]:
 def _hdmm() -> list[Row]:
     """The peer in the same run, where it is installed."""
     if importlib.util.find_spec("hdmm") is None:
-        return [Row(what="hdmm is not installed: its figures are those stated above", value=0, unit="")]
+        return []
     from hdmm.templates import McKennaConvex
 
     triangle = np.tril(np.ones((CELLS, CELLS)))
