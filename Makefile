@@ -8,7 +8,7 @@ PEERS := .venv/.peers
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check services format acceptance bench docs reference lock clean
+.PHONY: help setup demo test check services format acceptance bench docs reference promises gallery lock clean
 
 help:  ## List the targets.
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -32,29 +32,37 @@ check: $(READY)  ## The checks that run no test: format, lint, types, layers, sp
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
-services: $(READY)  ## The programs the tests talk to: PostgreSQL, Java for Spark, strace.
+services: $(READY)  ## The programs the tests talk to: PostgreSQL, Java for Spark, strace, Chromium.
 	@bash scripts/services.sh
 
 test: check services  ## Everything that must hold before a change is merged.
-	$(BIN)/python -m pytest -n 2 --dist worksteal
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m pytest -n 3 --dist worksteal --junitxml=out/tests.xml
+	$(BIN)/mkdocs build --strict
 
 format: $(READY)  ## Format the source and mend what ruff can mend.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 acceptance: services  ## The long checks at full counts, with a table (hours), and the timing of the samplers.
-	DISCREET_ACCEPTANCE=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
+	DISCREET_ACCEPTANCE=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q --junitxml=out/acceptance.xml
 	$(BIN)/python -m benchmarks.sampler_timing
 
 bench: $(PEERS)  ## Speed and accuracy against peers and against the limit.
 	$(BIN)/python -m benchmarks
 
 docs: $(READY)  ## Build the documentation into site/.
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 	@echo "open site/index.html"
 
 reference: $(READY)  ## Write docs/reference/ (the command line too) and docs/theory/index.md from the source.
+	$(BIN)/python scripts/reference.py
+	$(BIN)/python scripts/tables.py
+
+promises: $(READY)  ## Write docs/checked.md from the records of the last `make test` and `make acceptance`.
+	$(BIN)/python scripts/promises.py $(wildcard out/*.xml)
+
+gallery: $(READY)  ## Run every example and keep its picture for the documentation.
+	$(BIN)/python scripts/gallery.py
 	$(BIN)/python scripts/reference.py
 
 lock: $(READY)  ## Resolve the dependencies again and write requirements/*.lock (minutes).

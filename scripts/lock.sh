@@ -19,6 +19,10 @@ bare() { grep -Ev '^[[:space:]]*(#|--(index|extra-index|find-links|trusted)|disc
 
 compile --extra dev --output-file "$work/dev" pyproject.toml
 compile --extra dev --extra bench --constraint "$work/dev" --output-file "$work/all" pyproject.toml
+# What is deployed is what was tested: the same versions and hashes, and fewer packages.
+compile --extra service --extra postgres --extra plot --constraint "$work/dev" --output-file "$work/service" pyproject.toml
+echo hatchling >"$work/build.in"  # as [build-system] of pyproject.toml
+compile --constraint "$work/dev" --output-file "$work/build" "$work/build.in"
 
 {
     echo '# Every package `make setup` installs, with the hashes of its files.'
@@ -35,3 +39,15 @@ compile --extra dev --extra bench --constraint "$work/dev" --output-file "$work/
         /^[a-z0-9]/ { split($0, part, "=="); keep = !(part[1] in held) }
         keep'
 } >requirements/bench.lock
+
+{
+    echo '# What the service runs with, a subset of dev.lock: `discreet[service,postgres,plot]` and what that needs.'
+    echo '# Made by scripts/lock.sh; do not edit.'
+    bare "$work/service"
+} >requirements/service.lock
+
+{
+    echo '# What builds the wheel of the package, a subset of dev.lock.'
+    echo '# Made by scripts/lock.sh; do not edit.'
+    bare "$work/build"
+} >requirements/build.lock

@@ -8,6 +8,8 @@ command line.  The index of the theory lists each page under the lowest layer th
 from __future__ import annotations
 
 import ast
+import importlib.util
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,26 @@ PACKAGE = ROOT / "src/discreet"
 MAP = ["privacy", "hazmat", "mechanisms", "composition", "data", "queries", "release", "structured"]  # bottom up
 MAP += ["synthesis", "learning", "local", "attacks", "bounds", "planning", "ledger", "curator", "service"]
 LAYERS = [layer for layer in MAP if (PACKAGE / layer / "__init__.py").exists()]
+
+
+BENCHMARKS = """# Benchmarks
+
+Every figure that `make bench` (or `discreet bench --peers`) wrote last, with the day and the machine of each table.
+A row with a need fails the benchmark where it is not met. Peers that cannot live in one environment were measured
+apart, and the row says so. `x` is a ratio of two figures of the same run.
+"""
+ROOMS = {
+    "0": "First steps",
+    "1": "The exercises of the notes",
+    "2": "The curator and its ledger",
+    "3": "Engines, medians, quantiles, graphs",
+    "4": "Many questions at once",
+    "5": "Models and synthetic data",
+    "6": "Learning",
+    "7": "Estimators and networks; auditing; the service",
+    "8": "The local model",
+    "9": "Attacks and bounds",
+}
 
 
 def public_names(layer: str) -> list[str]:
@@ -75,6 +97,88 @@ def theory_index() -> str:
     return "\n".join(lines) + "\n"
 
 
+def benchmarks_page() -> str:
+    """What was measured last, a table for each benchmark; a benchmark writes its own figures."""
+    lines = [BENCHMARKS]
+    for file in sorted((ROOT / "benchmarks/results").glob("*.json")):
+        stored = json.loads(file.read_text())
+        about = ast.get_docstring(ast.parse((ROOT / f"benchmarks/{file.stem}.py").read_text())) or ""
+        lines += [f"## {file.stem.replace('_', ' ')}", "", about.split("\n\n")[0], ""]
+        lines += [f"Measured on {stored['day']}: {stored['machine']}.", ""]
+        if "page" in stored:  # a table of its own shape, which its benchmark writes where it is explained
+            lines += [f"{len(stored['cells'])} figures: [the table]({stored['page']}).", ""]
+            continue
+        lines += ["| what | | need |", "|---|---|---|"]
+        lines += [
+            f"| {_cell(row['what'])} | {row['value']:g} {_cell(row['unit'])} | {_cell(row['promise'])} |"
+            for row in stored["rows"]
+        ] + [""]
+    return "\n".join(lines)
+
+
+def gallery_page() -> str:
+    """Every example with its picture and its code."""
+    lines = [
+        "# Examples",
+        "",
+        "Short scripts, one idea each. The tests run all of them; `make gallery` draws the pictures.",
+    ]
+    room = ""
+    for path in sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "examples").glob("*.sh")]):
+        text = path.read_text()
+        about = ast.get_docstring(ast.parse(text)) if path.suffix == ".py" else text.splitlines()[1].strip("# ")
+        opening, *rest = (about or "").split("\n\n")
+        if path.name[0] != room:
+            room = path.name[0]
+            lines += ["", f"## {ROOMS[room]}"]
+        lines += [
+            "",
+            f"### {path.stem[:2]}: {path.stem[3:].replace('_', ' ')}",
+            "",
+            opening.replace("\n", " "),
+            *(["", *rest] if rest else []),
+        ]
+        if (ROOT / f"docs/images/gallery/{path.stem}.svg").exists():
+            lines += ["", f"![{path.stem[3:].replace('_', ' ')}](images/gallery/{path.stem}.svg)"]
+        language = "python" if path.suffix == ".py" else "bash"
+        lines += [
+            "",
+            f'??? note "examples/{path.name}"',
+            f"    ```{language}",
+            f'    --8<-- "examples/{path.name}"',
+            "    ```",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def coverage_page() -> str:
+    """Every construction of the notes with its module and its oracles."""
+    place = importlib.util.spec_from_file_location("coverage", ROOT / "tests/notes/coverage.py")
+    assert place is not None
+    assert place.loader is not None
+    found = importlib.util.module_from_spec(place)
+    place.loader.exec_module(found)
+    lines = ["# What the notes construct", "", (found.__doc__ or "").split("\n\n")[1].replace("\n", " "), ""]
+    lines += [
+        "[The errata](errata.md) say where the notes are wrong.",
+        "",
+        "| | what | module | held to known numbers by |",
+    ]
+    lines.append("|---|---|---|---|")
+    for name, entry in found.ENTRIES.items():
+        tests = ", ".join(f"`{oracle.split('::')[1].replace('_', ' ')}`" for oracle in entry.oracles)
+        lines.append(f"| {name} | {entry.what} | `{entry.module}` | {tests} |")
+    lines += ["", "## Worked examples and exercises", "", "| of the notes | entries | example |", "|---|---|---|"]
+    for asked, (what, entries, example) in found.WORKED.items():
+        link = f"[{what}](gallery.md#{example.replace('_', '-')})"
+        lines.append(f"| {asked} | {', '.join(entries)} | {link} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "&#124;").replace("<", "&lt;")
+
+
 def _theory_pages() -> list[Path]:
     return sorted(page for page in (ROOT / "docs/theory").glob("*.md") if page.name != "index.md")
 
@@ -88,6 +192,9 @@ def pages() -> dict[str, str]:
     made = {f"reference/{layer}.md": layer_page(layer) for layer in LAYERS}
     made["reference/errors.md"] = "# discreet.errors\n\n::: discreet.errors\n"
     made["reference/cli.md"] = cli_page()
+    made["benchmarks.md"] = benchmarks_page()
+    made["gallery.md"] = gallery_page()
+    made["coverage.md"] = coverage_page()
     return made | {"reference/index.md": reference_index(), "theory/index.md": theory_index()}
 
 

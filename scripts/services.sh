@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# What the tests talk to: PostgreSQL's server, a Java runtime for Spark, strace, and PyTorch.
+# What the tests talk to: PostgreSQL's server, a Java runtime for Spark, strace, a browser, and PyTorch.
 # Installs what is missing from the system's packages where it may (Debian or Ubuntu, as root); otherwise says what is missing.
 set -euo pipefail
 
 has_postgres() { type -P postgres || ls -d /usr/lib/postgresql/*/bin/postgres; }
 has_java() { type -P java || [ -x "${JAVA_HOME:-/nonexistent}/bin/java" ]; }
 has_strace() { type -P strace; }
+has_browser() { type -P chromium || type -P chromium-browser || type -P google-chrome; }
 
 missing() { # the packages of the programs that are not there
     has_postgres >/dev/null 2>&1 || echo postgresql
     has_java >/dev/null 2>&1 || echo openjdk-17-jre-headless
     has_strace >/dev/null 2>&1 || echo strace
+    has_browser >/dev/null 2>&1 || echo chromium
 }
 
 # PyTorch checks the array code.  Its wheels differ between indexes (with and without GPU libraries), so no lock holds it.
@@ -46,7 +48,7 @@ fi
 packages=$(missing)
 if [ -n "$packages" ]; then
     {
-        echo "MISSING: the tests of PostgreSQL, Spark and the fault campaign will FAIL without these packages:"
+        echo "MISSING: the tests of PostgreSQL, Spark, the console and the fault campaign will FAIL without these packages:"
         echo "   " $packages
         echo "Install them as root, for example:  apt-get install" $packages
     } >&2

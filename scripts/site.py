@@ -1,6 +1,6 @@
 """mkdocs hooks: folders in the navigation, and formulas as MathML, so that a page needs no script and no network.
 
-A navigation entry that ends in "/" stands for every page of that folder, index first.
+A navigation entry that ends in "/" stands for every page of that folder: its index, then in the order of its links.
 Formulas are written `$...$`; the browser draws the MathML that is made of them here.
 """
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("mkdocs.hooks.site")  # a warning here fails the strict build
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 
+SIZED = re.compile(r"\\[Bb]igg?[lr]?\s*(\\[lr](?:floor|ceil))")  # the converter knows sizes of brackets only
+
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Replace each folder of the navigation by its pages."""
@@ -32,7 +34,13 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def _pages(docs: Path, target: str) -> str | list[str]:
     if not target.endswith("/"):
         return target
-    pages = sorted((docs / target).glob("*.md"), key=lambda page: (page.name != "index.md", page.name))
+    index = docs / target / "index.md"
+    linked = [
+        "index.md",
+        *re.findall(r"\]\((\w+\.md)\)", index.read_text(encoding="utf-8")),
+    ]  # in the order of the index
+    place = {name: at for at, name in reversed(list(enumerate(linked)))}
+    pages = sorted((docs / target).glob("*.md"), key=lambda page: (place.get(page.name, len(linked)), page.name))
     return [page.relative_to(docs).as_posix() for page in pages]
 
 
@@ -40,7 +48,7 @@ def on_page_content(content: str, *, page: Page, **_: object) -> str:
     """Replace each formula by its MathML, and warn of what is left of LaTeX in it."""
 
     def mathml(match: re.Match[str]) -> str:
-        formula = html.unescape(match[2]).strip()
+        formula = SIZED.sub(r"\1", html.unescape(match[2]).strip())
         drawn = convert(formula, display="block" if match[1] == "div" else "inline")
         if unknown := re.search(r"\\[A-Za-z]+", drawn):
             log.warning("%s: %s is not understood in %s", page.file.src_uri, unknown[0], formula)
