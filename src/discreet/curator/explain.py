@@ -131,8 +131,9 @@ def explain(
     beta: float = 0.05,
     rows_per_unit: int | None = None,
     groups_per_unit: int | None = None,
+    compared: bool = True,
 ) -> Explanation:
-    """Explain a question for a price, or find the epsilon for an error."""
+    """Explain a question for a price, or find the epsilon for an error; `compared` to what another would buy."""
     require(1e-300 <= beta < 1, "0 < beta < 1, not below 1e-300", beta=beta)
     bounds = {"rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
     if error is not None:
@@ -148,7 +149,8 @@ def explain(
         for output in query.outputs
         if isinstance(output.value, Aggregate)
     )
-    return Explanation(chosen, beta, lines, _removed(chosen), _alternatives(chosen, beta, bounds), _clamped(chosen))
+    others = _alternatives(chosen, beta, bounds) if compared else ()
+    return Explanation(chosen, beta, lines, _removed(chosen), others, _clamped(chosen))
 
 
 def epsilon_for(
