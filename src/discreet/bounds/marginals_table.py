@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from discreet.bounds.table import BoundsTable, Entry
+from discreet.bounds.table import BoundsTable, Entry, representable
 from discreet.errors import require
 from discreet.mechanisms.gaussian_sigma import analytic_sigma
 from discreet.privacy.number import Number, exact
@@ -39,6 +39,7 @@ def marginals_table(d: int, t: int, n: int, epsilon: Number, delta: Number) -> B
     require(t <= d, "t <= d", t=t, d=d)
     require(exact(epsilon) > 0, "epsilon > 0", epsilon=epsilon)
     require(0 < exact(delta) < 1, "0 < delta < 1", delta=delta)
+    representable(epsilon=epsilon)
     title = (
         f"All {t}-way marginals of {d} bits, n = {n}, epsilon {epsilon}, delta {delta}: largest error, fraction of n"
     )
