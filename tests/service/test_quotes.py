@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
+from discreet.curator.synthesis_run import SETTINGS
 from discreet.service import quotes
+from discreet.service.running.work import BINS
 
 ORDERS = {
     "release": {"kind": "release", "table": "visits", "workload": {"marginals": 2}, "epsilon": "0.5"},
@@ -69,3 +73,29 @@ def test_tables_are_counted_before_they_are_listed(served, monkeypatch):
 
     assert reply.status_code == 400
     assert "at most 2 tables" in reply.json()["detail"]
+
+
+WRONG = (-1, 10**9, 10**400, 1e300, True, "x", [1] * 100, [[1]], {"age": "x"}, {"age": 10**9}, {"age": [[True], []]})
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda value: str(value)[:20])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_setting_of_the_wrong_kind_is_no_failure_and_fills_no_memory(served, setting, wrong):
+    """A list of rounds was once multiplied by the cells of a model: four gigabytes for a request of two kilobytes."""
+    order = {**ORDERS["synthesis"], "settings": {setting: wrong}}
+    tracemalloc.start()
+    try:
+        reply = served("POST", "/v1/jobs/explain", as_="ada", json=order)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert reply.status_code in (200, 400), reply.text
+    assert most < 100_000_000
+
+
+def test_a_column_is_cut_into_no_more_intervals_than_a_process_can_plan(served):
+    for settings in ({"most": BINS + 1}, {"bins": {"age": BINS + 1}}):
+        reply = served("POST", "/v1/jobs/explain", as_="ada", json={**ORDERS["synthesis"], "settings": settings})
+
+        assert (reply.status_code, "at most 100,000 intervals" in reply.text) == (400, True)
