@@ -9,6 +9,7 @@ import pytest
 from discreet.curator.synthesis_run import SETTINGS
 from discreet.service import quotes
 from discreet.service.running.work import BINS
+from tests.service.conftest import opened
 
 ORDERS = {
     "release": {"kind": "release", "table": "visits", "workload": {"marginals": 2}, "epsilon": "0.5"},
@@ -99,3 +100,14 @@ def test_a_column_is_cut_into_no_more_intervals_than_a_process_can_plan(served):
         reply = served("POST", "/v1/jobs/explain", as_="ada", json={**ORDERS["synthesis"], "settings": settings})
 
         assert (reply.status_code, "at most 100,000 intervals" in reply.text) == (400, True)
+
+
+def test_a_release_of_more_answers_than_python_counts_is_refused_like_any_that_is_too_large(file):
+    wide = "".join(f'\nn{place} = {{ type = "integer", low = 0, high = 1000000000 }}' for place in range(3))
+    file.write_text(file.read_text().replace('\nreadmitted = { type = "boolean" }', wide))
+    with opened(file) as served:
+        for ways in (2, 3):
+            order = {**ORDERS["release"], "workload": {"marginals": ways, "columns": ["n0", "n1", "n2"]}}
+            reply = served("POST", "/v1/jobs/explain", as_="ada", json=order)
+
+            assert (reply.status_code, "answers is too large" in reply.text) == (400, True), reply.text
