@@ -1,9 +1,9 @@
 """The service under load, over HTTP on this machine: rates, the client's share, the timing channel, a hostile tenant.
 
 One server with two worker processes and the load that is put on it share the machine.  Tables: a million people, one
-row each; a million visits of 300,000 patients; and a thousand visits.  Times of replies are those a client sees.  The
-area under the curve (AUC) is that of telling, by the time of a reply alone, whether a question was put to the table
-of a thousand rows or to that of a million: 0.5 is a guess.
+row each; a million visits of 300,000 patients, whose rows are bounded and whose slot is twice as long; and a thousand
+visits.  Times of replies are those a client sees.  The area under the curve (AUC) is that of telling, by the time of a
+reply alone, whether a question was put to the table of a thousand rows or to that of a million: 0.5 is a guess.
 """
 
 from __future__ import annotations
@@ -43,6 +43,9 @@ slot = {slot}
 margin = {margin}
 rate = 100000000
 log = "service.log"
+
+[service.slots]
+visits = 1.0
 """
 TABLE = """
 [tables.{name}]
