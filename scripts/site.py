@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.pages import Page
 
+    Entry = str | list[str | dict[str, str]]
+
 log = logging.getLogger("mkdocs.hooks.site")  # a warning here fails the strict build
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 
@@ -31,7 +33,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     return config
 
 
-def _pages(docs: Path, target: str) -> str | list[str]:
+def _pages(docs: Path, target: Entry) -> Entry:
+    if isinstance(target, list):  # of pages with titles, and of folders
+        return [page for part in target for page in ([part] if isinstance(part, dict) else _pages(docs, part))]
     if not target.endswith("/"):
         return target
     index = docs / target / "index.md"
