@@ -287,6 +287,13 @@ def test_ctrl_c_ends_an_audit_and_its_processes():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_sql_that_cannot_be_read_says_where(home, capsys):
+    init("--declaration", "visits.toml")
+
+    assert typed("ask", "SELECT COUNT(*) FRM visits", "--epsilon", "0.1") == 1
+    assert "cannot read the SQL at 'visits', after 'SELECT COUNT(*) FRM'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", ["--epsilon", "--rho"])
 def test_a_price_that_is_no_number_names_its_option(option, capsys):
     assert typed("ask", SQL, option, "zero") == 2
