@@ -49,7 +49,7 @@ class SourceError(DomainError):
 
     >>> import discreet as dc
     >>> table = dc.Table("nowhere.parquet", domain=dc.Domain({"age": dc.Integer(0, 119)}), unit=None)
-    >>> curator = dc.Curator({"visits": table}, budget=dc.PureDP(1), ledger=None)
+    >>> curator = dc.Curator({"visits": table}, budget=dc.PureDP(1), ledger=":memory:")
     >>> curator.ask("SELECT COUNT(*) FROM visits", epsilon=0.1)
     Traceback (most recent call last):
     discreet.errors.SourceError: no file 'nowhere.parquet'
