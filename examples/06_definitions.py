@@ -38,7 +38,8 @@ def noisy(true: int) -> dict[int, Fraction]:
 
 
 noise = FiniteMechanism({true: noisy(true) for true in (0, 1)}, neighbours=[(0, 1)])
-clamped = noise.postprocess(lambda y: max(0, y))
+at_least_0: dict[object, int] = {y: max(0, y) for y in range(-60, 61)}
+clamped = noise.postprocess(at_least_0.get)
 kept = {true: sum(p for y, p in noisy(true).items() if y >= 0) for true in (0, 1)}
 drawn_again = FiniteMechanism(
     {true: {y: p / kept[true] for y, p in noisy(true).items() if y >= 0} for true in (0, 1)}, neighbours=[(0, 1)]
