@@ -4,9 +4,9 @@
     python -m benchmarks.estimators_peers write      write that table again from what is stored
 
 Accuracy on held-out rows for classifiers, R2 for the regression (below -1 counts as -1: diffprivlib's has no bound),
-inertia a row for k-means and captured variance for components, both of all rows with columns scaled to [0, 1].  Digits
-are fitted a third as often, and diffprivlib's components of wide rows, which take up to minutes from epsilon 1 on,
-three times.  diffprivlib runs at the same time, in its own interpreter (`benchmarks.estimators`).
+inertia a row for k-means and captured variance for components, both of all rows with columns scaled to [0, 1].
+diffprivlib runs at the same time, in its own interpreter (`benchmarks.estimators`); what it has not fitted after
+`PATIENCE` seconds for one cell, as components of wide rows, is left out, and a cell without two fits says so.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from discreet.learning import (
 )
 
 FITS = 200
+PATIENCE = 300  # seconds for all fits of one of diffprivlib's cells
 WORST = -1.0  # of R2
 STORED = RESULTS / "estimators_peers.json"
 GUIDE = Path(__file__).parent.parent / "docs" / "guide" / "estimators.md"
@@ -50,7 +51,7 @@ GROUPS = {"iris": 3, "breast cancer": 2, "digits": 10, "diabetes": 5}
 COMPONENTS = {"iris": 2, "breast cancer": 5, "digits": 5, "diabetes": 5}
 
 PEER = """
-import json, sys, numpy as np
+import json, signal, sys, numpy as np
 from sklearn.model_selection import train_test_split
 from diffprivlib import models
 data, about = np.load(sys.argv[1]), json.loads(sys.argv[2])
@@ -81,10 +82,19 @@ def score(epsilon, seed):
         found.max_depth = 5
     return found.fit(A, a).score(B, b)
 
+def late(*_):
+    raise TimeoutError
+
+signal.signal(signal.SIGALRM, late)
 for epsilon in about["epsilons"]:
-    slow = model == "PCA" and (width > 40 and epsilon > 0.5 or width > 4 and epsilon > 1)
-    fits = min(about["fits"], 3) if slow else about["fits"]
-    made[str(epsilon)] = [float(score(epsilon, seed)) for seed in range(fits)]
+    found = made[str(epsilon)] = []
+    signal.alarm(about["patience"])
+    try:
+        for seed in range(about["fits"]):
+            found.append(float(score(epsilon, seed)))
+    except TimeoutError:
+        pass
+    signal.alarm(0)
 print(json.dumps(made))
 """
 
@@ -98,10 +108,9 @@ def measured(fits: int = FITS, *, done: Callable[[dict[str, Any]], object] = lam
         "cells": [],
     }
     for name, data in sets().items():
-        number = max(2, fits // 3 if name == "digits" else fits)
         models = ["LinearRegression"] if name == "diabetes" else list(CLASSIFIERS)
         for model in (*models, "KMeans", "PCA"):
-            made["cells"] += _cells(data, model, number)
+            made["cells"] += _cells(data, model, fits)
             print(name, model, [(cell["ours"], cell["theirs"]) for cell in made["cells"][-3:]], flush=True)
             done(made)
     return made
@@ -110,7 +119,7 @@ def measured(fits: int = FITS, *, done: Callable[[dict[str, Any]], object] = lam
 def _cells(data: Set, model: str, fits: int) -> list[dict[str, Any]]:
     k = {"KMeans": GROUPS, "PCA": COMPONENTS}.get(model, {}).get(data.name)
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(peer, PEER, data, fits, model=model, k=k, classes=data.classes)
+        waiting = pool.submit(peer, PEER, data, fits, model=model, k=k, classes=data.classes, patience=PATIENCE)
         ours = {epsilon: _ours(data, model, k, epsilon, fits) for epsilon in EPSILONS}
         theirs = waiting.result()
     if theirs is None:
@@ -124,19 +133,15 @@ def _cell(data: Set, model: str, epsilon: float, ours: list[float], theirs: list
     """Means and the 95 % interval of their difference; the sign is such that more is better."""
     if model == "LinearRegression":
         ours, theirs = ([max(one, WORST) for one in found] for found in (ours, theirs))
-    (mean, half), (other, off) = interval(ours), interval(theirs)
+    mean, half = interval(ours)
     sign = -1 if model == "KMeans" else 1
-    return {
-        "model": model,
-        "set": data.name,
-        "epsilon": epsilon,
-        "fits": len(ours),
-        "ours": round(mean, 4),
-        "theirs": round(other, 4),
-        "better_by": round(sign * (mean - other), 4),
-        "half": round(float(np.hypot(half, off)), 4),
-        "best": round(best, 4),
-    }
+    cell = {"model": model, "set": data.name, "epsilon": epsilon, "fits": len(ours), "their_fits": len(theirs)}
+    cell |= {"ours": round(mean, 4), "best": round(best, 4)}
+    if len(theirs) < 2:
+        return cell | {"theirs": None}
+    other, off = interval(theirs)
+    better = {"better_by": round(sign * (mean - other), 4), "half": round(float(np.hypot(half, off)), 4)}
+    return cell | {"theirs": round(other, 4)} | better
 
 
 def _unit(data: Set) -> Floats:
@@ -194,6 +199,7 @@ def table(fits: int, folder: str | None) -> list[Row]:
             holds=cell["better_by"] + cell["half"] >= 0,
         )
         for cell in measured(fits)["cells"]
+        if cell["theirs"] is not None
     ]
 
 
@@ -229,6 +235,8 @@ def adult_markdown() -> str:
 
 def _shown(cell: dict[str, Any]) -> str:
     """Ours and theirs; bold where the interval of the difference is above 0, and said where it is below."""
+    if cell["theirs"] is None:
+        return f"{cell['ours']:.3g} (no fit)"
     text = f"{cell['ours']:.3g} ({cell['theirs']:.3g})"
     if cell["better_by"] - cell["half"] > 0:
         return f"**{text}**"

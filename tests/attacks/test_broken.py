@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from scipy.stats import chisquare, norm
 
@@ -82,6 +83,24 @@ def test_the_notes_cauchy_noise_and_their_triangle_count():
     assert audit_exact(free, free.worst).found == pytest.approx(0.189, abs=0.005)
     assert not audit_exact(free, free.worst, claim=ApproxDP(2, 1e-3)).violates()  # what they do satisfy, and the rare
     assert audit(cheap, cheap.worst, 100_000, delta=1e-3, rng=SeededRandom(4)).violates()
+
+
+@pytest.mark.parametrize(("local", "delta"), [(1, 0.0182), (20, 0.149), (100, 0.215)])
+def test_the_triangle_count_of_the_notes_with_continuous_noise(local, delta):
+    """The bound for free, integrated: delta of 1 between local sensitivities L and L + 1, answers L apart."""
+    bounds, step = np.linspace(1e-6, local + 60, 60_001, retstep=True)
+    margin = math.log(1e6)
+    first, second = (np.exp(-abs(bounds - one - margin)) / 2 for one in (local, local + 1))
+    loss = np.log(first / second) - 1
+    cut = (local + np.clip(loss * bounds, -local, local)) / 2  # the answer up to which the first law is larger
+
+    def below(y):
+        return np.where(y >= 0, 1 - np.exp(-abs(y) / bounds) / 2, np.exp(-abs(y) / bounds) / 2)
+
+    excess = first * below(cut) - math.e * second * below(cut - local)
+    found = float(np.maximum(0, np.where(loss > -local / bounds, excess, 0)).sum() * step)
+
+    assert found == pytest.approx(delta, rel=0.01)
 
 
 @pytest.mark.parametrize(("epsilon", "ratio"), [(8, 0.797), (9, 1.359), (10, 2.265)])

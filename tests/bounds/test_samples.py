@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from fractions import Fraction
 from itertools import combinations, pairwise, product
 
 import numpy as np
@@ -34,6 +35,27 @@ def test_the_numbers_of_the_notes():
     assert thresholds["private, lower bound, the notes"].n == math.ceil((math.log(1023) + math.log(0.45)) / 0.8)
     assert samples("parities", d=20, alpha=0.1, beta=0.05, epsilon=1.0)["parity learner, one block"].n == 365
     assert samples("statistical", m=100, tau=0.1, beta=0.05, epsilon=1.0)["local"].n == 776770
+
+
+@pytest.mark.parametrize(("error", "epsilon"), [(1e-6, 1e-6), (1e-6, 1.0), (0.3, 1e-6), (0.1, 1.0), (0.999, 30.0)])
+def test_small_errors_lose_no_digits(error, epsilon):
+    """cosh t - alpha sinh t less 1, in rationals: the difference of floats said half as many rows at alpha = 1e-8."""
+    t = min(Fraction(epsilon) / 2, Fraction(math.atanh(error)))
+    terms = [t**power / math.factorial(power) for power in range(1, 160)]
+    lost = Fraction(error) * sum(terms[::2]) - sum(terms[1::2])  # alpha sinh t - (cosh t - 1)
+    rate = float(sum(lost**power / power for power in range(1, 8))) if lost < 1e-3 else -math.log(1 - float(lost))
+    found = formulas.moments_agnostic(3.0, Question(error, 0.05, epsilon, 0.0))
+
+    assert found == pytest.approx(math.ceil((3.0 - math.log(0.05)) / rate), rel=1e-9, abs=1)
+
+
+def test_what_is_said_to_be_enough_is_never_cut_off():
+    """At 2^60 rows it was, and said to be enough."""
+    table = samples("statistical", m=100, tau=1e-6, epsilon=1e-6, beta=1e-30)
+    row = table["local, factorization"]
+
+    assert row.n > 1 << 90
+    assert table["local"].n / 10 < row.n < 10 * table["local"].n
 
 
 @given(st.floats(2, 60), errors, betas, epsilons)

@@ -7,11 +7,15 @@ import math
 import numpy as np
 import pytest
 
+from discreet.bounds import lower_bounds
 from discreet.bounds.interval_table import GAMMA2, gamma2_prefix, interval_table, root_squares
 from discreet.bounds.marginals_table import marginals_gamma2, marginals_table
 from discreet.bounds.open_questions import open_questions
+from discreet.data import Boolean, Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms.gaussian_sigma import analytic_sigma
+from discreet.privacy.guarantee import ApproxDP
+from discreet.queries import marginals
 from discreet.queries.ordered import thresholds
 from discreet.release.gamma2 import gamma2
 from discreet.structured import GridQuantile
@@ -119,13 +123,33 @@ def test_the_sum_of_squares_goes_over_into_its_expansion():
 
 def test_marginals_have_the_known_shapes():
     table = marginals_table(100, 2, 10**5, 1.0, 1e-6)
-    shown = [entry.shown for entry in table if entry.name[0].isdigit()]
+    shown = [entry.shown for entry in table if entry.name[0].isdigit() and "proven" not in entry.name]
 
     assert shown == ["0.004593", "0.05851", "-", "0.01928", "0.001", "7.824e-05", "-", "1"]
     assert table["best factorization"].value == pytest.approx(0.000903, abs=5e-7)
     assert table["noise on each table"].value == pytest.approx(0.002972, abs=5e-7)
     assert table["7 fingerprints"].value == pytest.approx(0.01414, abs=5e-6)  # there, but not shown
-    assert {entry.kind for entry in table if entry.name[0].isdigit()} == {"shape only", "no number", "suppressed"}
+    shapes = {entry.kind for entry in table if entry.name[0].isdigit() and "proven" not in entry.name}
+    assert shapes == {"shape only", "no number", "suppressed"}
+
+
+def test_the_lower_bounds_of_marginals_have_their_constants_too():
+    """Below what the best factorization reaches, and those of `best` for a workload that is small enough."""
+    for d, t, n, epsilon in ((10, 2, 1000, 1.0), (100, 2, 10**5, 1.0), (1000, 1, 100, 0.1), (50, 3, 10**400, 1.0)):
+        table = marginals_table(d, t, n, epsilon, 1e-6)
+        packed, traced = (table[f"{name}, proven"].value for name in ("6 counting", "7 fingerprints"))
+        reached = (
+            analytic_sigma(epsilon=epsilon, delta=1e-6, sensitivity=1) * marginals_gamma2(d, t) / n if n < 1e9 else 1
+        )
+
+        assert 0 <= traced <= math.sqrt(2) * reached  # noise for replaced rows is at most so much more
+        assert 0 <= packed <= 6 * reached
+        assert packed > 0 or n > 1e9
+    workload = marginals(Domain({f"b{i}": Boolean() for i in range(10)}), 2)
+    known = {bound.name: bound.value for bound in lower_bounds(workload, n=1000, guarantee=ApproxDP(1, 1e-6))}
+    table = marginals_table(10, 2, 1000, 1, 1e-6)
+    assert table["6 counting, proven"].value == pytest.approx(known["packing"] / 1000)
+    assert table["7 fingerprints, proven"].value == pytest.approx(known.get("fingerprints", 0) / 1000)
 
 
 def test_a_lower_bound_is_shown_only_where_it_is_below_what_is_reached():

@@ -74,7 +74,8 @@ def test_a_steward_sees_all_that_was_ordered_and_what_it_would_leave(approving):
     page = entered(approving)("GET", "/approvals").text
     told = dict(re.findall(r"<dt>([\w ]+)</dt><dd>\s*(\S+?)\s*</dd>", page))
 
-    assert (told["beta"], told["fresh"], told["rows per unit"]) == ("0.01", "yes", "2")
+    assert (told["chance that an interval misses"], told["drawn anew"], told["rows per unit"]) == ("0.01", "yes", "2")
+    assert "counts as whole numbers" not in told  # what was not wanted is not said
     assert "100% left, then 75%" in page  # of a unit's epsilon of 2
     assert "allotment of the steward" not in page
 

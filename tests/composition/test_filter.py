@@ -15,6 +15,7 @@ from discreet.composition.filter import largest_rho
 from discreet.composition.price import price
 from discreet.errors import BudgetExhausted, ParameterError, UnsupportedError
 from discreet.privacy import ZCDP, AddRemove, ApproxDP, GaussianDP, PureDP, RenyiDP, Replace
+from discreet.privacy.convert import zcdp_to_approx
 from discreet.privacy.event import (
     ApproxEvent,
     ComposedEvent,
@@ -25,6 +26,7 @@ from discreet.privacy.event import (
     RepeatedEvent,
     ZCDPEvent,
 )
+from discreet.privacy.number import exact
 
 HALF = Fraction(1, 2)
 
@@ -62,6 +64,21 @@ def test_rho_star_is_the_largest_from_below():
     assert ZCDP(rho) <= ApproxDP(1, 5e-7)
     assert not ZCDP(rho * (1 + Fraction(1, 10**9))) <= ApproxDP(1, 5e-7)
     assert largest_rho(Fraction(1), Fraction(0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [("1", "1e-6"), ("0.1", "5e-7"), ("0.000001", "1e-9"), ("1000", "1e-6"), ("3", "0.9"), ("1", "1e-320")],
+)
+def test_rho_star_is_that_of_halving_the_interval_forty_four_times(epsilon, delta):
+    """Ledgers hold it, so it never changes; the search begins elsewhere only to be fast."""
+    cap, allowed = Fraction(epsilon), Fraction(delta)
+    low, high = Fraction(0), cap
+    for _ in range(44):
+        middle = (low + high) / 2
+        low, high = (middle, high) if exact(zcdp_to_approx(middle, allowed)) <= cap else (low, middle)
+
+    assert largest_rho(cap, allowed) == low
 
 
 def test_a_lane_that_is_exceeded_stays_closed_and_the_other_carries_on():

@@ -10,6 +10,7 @@ from discreet.curator.plan import _error, _laplace, _Task, _weight, plan
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.privacy import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.number import exact
+from discreet.queries.compile import parts
 from discreet.queries.sql import parse
 
 MIXED = "SELECT ward, COUNT(*) AS n, AVG(cost) AS mean, COUNT(DISTINCT patient) AS p FROM visits GROUP BY ward"
@@ -42,10 +43,11 @@ def test_the_split_beats_an_even_one(visits):
         "SELECT COUNT(*) AS n, AVG(cost) AS m, AVG(age) AS a, VARIANCE(age) AS v FROM visits", {"visits": visits}
     )
     step = plan(query, visits, epsilon=1)
-    parts = tuple(release.part for release in step.releases)
-    weights = tuple(_weight(part, query.aggregates, 2, 1) for part in parts)
-    task = _Task(parts, weights, rows=2, groups=1, cells=1)
-    even = _laplace(replace(task, weights=(1.0,) * len(parts)), Fraction(1))
+    needed = tuple(release.part for release in step.releases)
+    made_of = [(aggregate, parts(aggregate)) for aggregate in query.aggregates]
+    weights = tuple(_weight(part, made_of, 2, 1) for part in needed)
+    task = _Task(needed, weights, rows=2, groups=1, cells=1)
+    even = _laplace(replace(task, weights=(1.0,) * len(needed)), Fraction(1))
 
     assert _error(step.releases, task) < 0.95 * _error(even, task)
 

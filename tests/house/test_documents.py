@@ -20,16 +20,19 @@ RAISED = {named(call.func) for path in modules(PACKAGE) for call in calls(path)}
 WITHOUT_THEORY = {"__init__", "base"}  # a list of names, and a protocol
 
 
-@pytest.mark.parametrize("page", sorted(pages()))
+PAGES = pages()  # made once: each run of the script takes a second
+
+
+@pytest.mark.parametrize("page", sorted(PAGES))
 def test_pages_written_from_the_source_say_what_it_says(page):
-    assert (ROOT / "docs" / page).read_text() == pages()[page], "run `make reference`"
+    assert (ROOT / "docs" / page).read_text() == PAGES[page], "run `make reference`"
 
 
 @pytest.mark.parametrize(("layer", "name"), NAMES)
 def test_every_public_name_has_an_entry_and_a_docstring(layer, name):
     thing = getattr(importlib.import_module(f"discreet.{layer}"), name)
 
-    assert f"::: discreet.{layer}.{name}\n" in pages()[f"reference/{layer}.md"]
+    assert f"::: discreet.{layer}.{name}\n" in PAGES[f"reference/{layer}.md"]
     if inspect.isclass(thing) or inspect.isroutine(thing):
         assert inspect.getdoc(thing)
 

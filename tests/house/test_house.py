@@ -167,3 +167,22 @@ def test_the_package_and_the_project_agree_on_the_version():
 
     assert version("discreet") == discreet.__version__
     assert sys.version_info >= (3, 11)
+
+
+def importers(needed: dict[str, str]) -> set[str]:
+    """The modules that import from a test module which needs PyTorch, and is skipped as a whole without it."""
+    needs = {
+        name
+        for name, text in needed.items()
+        if re.search(r"\.test_\w+$", name) and re.search(r"(?m)^from tests\.arrays import", text)
+    }
+    return {name for name, text in needed.items() if needs & set(re.findall(r"(?m)^from (tests[\w.]+) import", text))}
+
+
+def test_no_test_imports_one_that_is_skipped_without_pytorch():
+    """It would fail to be collected there, and with it the whole run."""
+    files = {".".join(p.relative_to(ROOT).with_suffix("").parts): p.read_text() for p in (ROOT / "tests").rglob("*.py")}
+    twin = {"tests.learning.test_twin": "from tests.learning.test_neural_audit import World\n"}
+
+    assert importers(files) == set()
+    assert importers(files | twin) == set(twin)

@@ -81,6 +81,17 @@ def test_a_simulated_mechanism_is_chosen_only_where_its_expected_error_is_less()
         assert {row.basis for row in made.rows} == {"theorem", "simulated"}
 
 
+@pytest.mark.parametrize(("objective", "column"), [("max", "expected"), ("mean", "typical")])
+def test_rows_are_in_the_order_of_the_column_that_the_heading_names(objective, column):
+    """The heading said "largest", by which they need not be: 57 stood above 46 for 64 thresholds."""
+    made = plan(thresholds(64), n=10_000, budget=dc.PureDP(1), objective=objective)
+    values = [getattr(row, column) for row in made.rows]
+
+    assert f"least {column} error first" in str(made).splitlines()[0]
+    assert values == sorted(values)
+    assert column in str(made).splitlines()[3]
+
+
 def test_the_mean_objective_compares_root_mean_squares():
     made = plan(
         PAIRS,

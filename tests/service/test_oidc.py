@@ -95,6 +95,16 @@ def test_what_is_not_to_be_believed_is_nobody(settings, wrong):
     assert Provider(settings).token(WRONG[wrong]()) is None
 
 
+@pytest.mark.parametrize("end", [1e18, 1e300, 10**400, float("inf")], ids=["1e18", "1e300", "10^400", "inf"])
+def test_an_end_that_no_calendar_has_is_no_failure(tmp_path, settings, end):
+    file = hospital(tmp_path)
+    with opened(file, Settings(store=str(tmp_path / "service.db"), oidc=settings)) as served:
+        reply = served("GET", "/v1/me", as_=signed(exp=end))
+
+    assert reply.status_code in (200, 401)
+    assert reply.status_code == 401 or reply.json()["expires"] < "3000"
+
+
 def test_an_unsigned_token_and_one_signed_with_the_public_key_as_a_secret_are_nobodys(settings):
     point = KEY.public_key().public_numbers()
     public = point.x.to_bytes(32, "big") + point.y.to_bytes(32, "big")

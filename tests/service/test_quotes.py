@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
+from discreet.curator.synthesis_run import SETTINGS
 from discreet.service import quotes
+from discreet.service.running.work import BINS
+from tests.service.conftest import opened
 
 ORDERS = {
     "release": {"kind": "release", "table": "visits", "workload": {"marginals": 2}, "epsilon": "0.5"},
@@ -69,3 +74,40 @@ def test_tables_are_counted_before_they_are_listed(served, monkeypatch):
 
     assert reply.status_code == 400
     assert "at most 2 tables" in reply.json()["detail"]
+
+
+WRONG = (-1, 10**9, 10**400, 1e300, True, "x", [1] * 100, [[1]], {"age": "x"}, {"age": 10**9}, {"age": [[True], []]})
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda value: str(value)[:20])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_setting_of_the_wrong_kind_is_no_failure_and_fills_no_memory(served, setting, wrong):
+    """A list of rounds was once multiplied by the cells of a model: four gigabytes for a request of two kilobytes."""
+    order = {**ORDERS["synthesis"], "settings": {setting: wrong}}
+    tracemalloc.start()
+    try:
+        reply = served("POST", "/v1/jobs/explain", as_="ada", json=order)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert reply.status_code in (200, 400), reply.text
+    assert most < 100_000_000
+
+
+def test_a_column_is_cut_into_no_more_intervals_than_a_process_can_plan(served):
+    for settings in ({"most": BINS + 1}, {"bins": {"age": BINS + 1}}):
+        reply = served("POST", "/v1/jobs/explain", as_="ada", json={**ORDERS["synthesis"], "settings": settings})
+
+        assert (reply.status_code, "at most 100,000 intervals" in reply.text) == (400, True)
+
+
+def test_a_release_of_more_answers_than_python_counts_is_refused_like_any_that_is_too_large(file):
+    wide = "".join(f'\nn{place} = {{ type = "integer", low = 0, high = 1000000000 }}' for place in range(3))
+    file.write_text(file.read_text().replace('\nreadmitted = { type = "boolean" }', wide))
+    with opened(file) as served:
+        for ways in (2, 3):
+            order = {**ORDERS["release"], "workload": {"marginals": ways, "columns": ["n0", "n1", "n2"]}}
+            reply = served("POST", "/v1/jobs/explain", as_="ada", json=order)
+
+            assert (reply.status_code, "answers is too large" in reply.text) == (400, True), reply.text

@@ -232,7 +232,7 @@ amounts = st.one_of(
 def steward(tmp_path_factory):
     """A service of one unit that many hostile caps are sent to."""
     file = hospital(tmp_path_factory.mktemp("caps"), rows=50)
-    file.write_text(ONE_UNIT)
+    file.write_text(f"{ONE_UNIT}\n[service]\nrate = 1000000\n")  # as many as are sent
     with opened(file) as served:
         yield served
 

@@ -15,7 +15,7 @@ from discreet.learning.neural.per_example_gradients import DenseNetwork
 from discreet.learning.neural.private_gradients import PrivateGradients
 from discreet.mechanisms import Gaussian
 from tests.arrays import torch
-from tests.learning.test_neural_audit import Mean, World
+from tests.learning.worlds import Mean, World
 from tests.scale import counts
 
 torch.set_num_threads(1)

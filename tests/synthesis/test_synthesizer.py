@@ -372,8 +372,17 @@ def test_bad_settings_are_refused_before_anything_is_read():
         {"rows_per_unit": 0},
         {"cells": 1.5},
         {"time_limit": 0},
+        {"time_limit": "long"},
+        {"time_limit": math.nan},
         {"rounds": -1},
+        {"rounds": "many"},
+        {"rounds": [1]},  # times the cells of a model it would be a list of that length
+        {"rounds": True},
         {"memory": 100},
+        {"bins": 8},
+        {"bins": ["age"]},
+        {"most": True},
+        {"zeros": "age"},
     ):
         with pytest.raises(ParameterError):
             Synthesizer(MIXED, budget=dc.ZCDP(0.1), **bad)

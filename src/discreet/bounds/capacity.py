@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.bounds.table import Cell, Tabular, altair, markdown
+from discreet.bounds.table import Cell, Tabular, altair, markdown, representable
 from discreet.composition.budget import analytic_sigma
 from discreet.errors import UnsupportedError, require
 from discreet.privacy.guarantee import ApproxDP, Guarantee, PureDP
@@ -122,13 +122,15 @@ def capacity(*, n: int, universe: int, alpha: float, budget: Guarantee, beta: fl
     """
     require(isinstance(n, int) and not isinstance(n, bool) and n >= 1, "an integer n >= 1", n=n)
     require(isinstance(universe, int) and universe >= 2, "a universe of at least 2 rows", universe=universe)
-    require(0 < alpha < 1, "0 < alpha < 1", alpha=alpha)
-    require(0 < beta < 1, "0 < beta < 1", beta=beta)
+    require(0 < exact(alpha) < 1, "0 < alpha < 1", alpha=alpha)
+    require(0 < exact(beta) < 1, "0 < beta < 1", beta=beta)
+    representable(n=n, alpha=alpha, beta=beta)
     if not isinstance(budget, PureDP | ApproxDP):
         raise UnsupportedError(f"capacity is stated for PureDP and ApproxDP, got {type(budget).__name__}")
     epsilon = float(exact(budget.epsilon))
     delta = float(exact(budget.delta)) if isinstance(budget, ApproxDP) else 0.0
     require(epsilon > 0, "epsilon > 0", epsilon=budget.epsilon)
+    representable(epsilon=budget.epsilon)
     rows = [
         Capacity("small databases", _small_databases(n, universe, alpha, epsilon)),
         Capacity("multiplicative weights", _multiplicative_weights(n, universe, alpha, epsilon, delta, beta)),

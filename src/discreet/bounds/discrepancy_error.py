@@ -156,6 +156,7 @@ def discrepancy_error(
     """
     require(isinstance(n, int) and not isinstance(n, bool) and n >= 1, "an integer n >= 1", n=n)
     require(0 < exact(beta) < 1, "0 < beta < 1", beta=beta)
+    require(isinstance(budget, Guarantee), "a guarantee", budget=type(budget).__name__)
     read = colourable(workload, neighbours=neighbours)
     queries, columns = read.rows.shape
     if 3**columns * queries <= WORK:

@@ -22,6 +22,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
+from discreet.bounds.table import representable
 from discreet.errors import UnsupportedError, require
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
 from discreet.privacy.neighbours import Neighbours
@@ -62,6 +63,7 @@ def fingerprinting(
     queries = independent_queries(over) if isinstance(over, Workload) else over
     require(isinstance(queries, int) and not isinstance(queries, bool) and queries >= 1, "d >= 1", d=queries)
     require(isinstance(n, int) and not isinstance(n, bool) and n >= 1, "an integer n >= 1", n=n)
+    representable(d=queries, n=n)
     best = FingerprintBound(value=0.0, queries=queries, rows=0)
     for rows in _tried(n):
         value = _error(queries, rows, budget, swapped=swaps(neighbours))
@@ -77,8 +79,9 @@ def rows_for_means(queries: int, *, alpha: float, budget: Guarantee, neighbours:
     >>> rows_for_means(10**6, alpha=0.05, budget=ApproxDP(1.0, 1e-9), neighbours=Replace)
     4784
     """
-    require(0 < alpha < 1, "0 < alpha < 1", alpha=alpha)
+    require(0 < exact(alpha) < 1, "0 < alpha < 1", alpha=alpha)
     require(isinstance(queries, int) and not isinstance(queries, bool) and queries >= 1, "d >= 1", d=queries)
+    representable(d=queries, alpha=alpha)
     swapped, low, high = swaps(neighbours), 0, 1
 
     def refuted(rows: int) -> bool:

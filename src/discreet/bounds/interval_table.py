@@ -20,7 +20,7 @@ import math
 from functools import lru_cache
 
 from discreet.bounds.packing import Packing, packing_bound
-from discreet.bounds.table import BoundsTable, Entry
+from discreet.bounds.table import BoundsTable, Entry, representable
 from discreet.errors import require
 from discreet.mechanisms.gaussian_sigma import analytic_sigma
 from discreet.privacy.guarantee import PureDP
@@ -61,6 +61,7 @@ def interval_table(d: int, epsilon: Number, delta: Number, *, n: int | None = No
     require(n is None or (isinstance(n, int) and not isinstance(n, bool) and n >= 1), "an integer n >= 1", n=n)
     require(exact(epsilon) > 0, "epsilon > 0", epsilon=epsilon)
     require(0 < exact(delta) < 1, "0 < delta < 1", delta=delta)
+    representable(epsilon=epsilon, n=n)
     return BoundsTable(
         f"All thresholds on 2^{d} values, epsilon {epsilon}, delta {delta}: error of the worst, in counts",
         (*_pure(d, epsilon, n), *_approximate(d, epsilon, delta, n)),

@@ -4,7 +4,10 @@ The bounds of the notes have unknown constants: they are evaluated with the cons
 exact entries are standard deviations of the worst answer, as fractions of n, where one row is added or removed:
 
     best factorization   sigma1 / n 2^-t sum over j of sqrt(C(t, j) C(d, j))
-    noise on each table  sigma1 / n sqrt(C(d, t)).
+    noise on each table  sigma1 / n sqrt(C(d, t));
+
+and, with a row replaced, two lower bounds with their constants for every mechanism: that of `packing` on the rows of d
+bits, and that of `fingerprinting` on d - t + 1 free columns.
 
 A lower bound is shown only where its constraint can hold: the one by fingerprints is for n <= d^O(1) / epsilon, and
 with the constant 1 it would exceed the first upper bound, without its logarithms, from epsilon n = d^(t - 1/2) / t on;
@@ -15,12 +18,18 @@ from __future__ import annotations
 
 import math
 
-from discreet.bounds.table import BoundsTable, Entry
+from discreet.bounds.fingerprinting import fingerprinting
+from discreet.bounds.packing import Packing, packing_bound
+from discreet.bounds.table import BoundsTable, Entry, representable
 from discreet.errors import require
 from discreet.mechanisms.gaussian_sigma import analytic_sigma
-from discreet.privacy.number import Number, exact
+from discreet.privacy.guarantee import ApproxDP
+from discreet.privacy.neighbours import Replace
+from discreet.privacy.number import Number, down, exact
 
 LARGEST = 700.0  # of the logarithms whose number is a float
+BITS = 200  # of which a packing is made: with a delta more say no more
+MOST = 10**18  # rows that are moved in a lower bound
 
 
 def marginals_table(d: int, t: int, n: int, epsilon: Number, delta: Number) -> BoundsTable:
@@ -39,11 +48,18 @@ def marginals_table(d: int, t: int, n: int, epsilon: Number, delta: Number) -> B
     require(t <= d, "t <= d", t=t, d=d)
     require(exact(epsilon) > 0, "epsilon > 0", epsilon=epsilon)
     require(0 < exact(delta) < 1, "0 < delta < 1", delta=delta)
+    representable(epsilon=epsilon)
     title = (
         f"All {t}-way marginals of {d} bits, n = {n}, epsilon {epsilon}, delta {delta}: largest error, fraction of n"
     )
     return BoundsTable(
-        title, (*_exact(d, t, n, epsilon, delta), *_upper(d, t, n, epsilon, delta), *_lower(d, t, n, epsilon))
+        title,
+        (
+            *_exact(d, t, n, epsilon, delta),
+            *_upper(d, t, n, epsilon, delta),
+            *_lower(d, t, n, epsilon),
+            *_proven(d, t, n, epsilon, delta),
+        ),
     )
 
 
@@ -94,6 +110,29 @@ def _lower(d: int, t: int, n: int, epsilon: Number) -> list[Entry]:
         _shape("8 signatures", "at least a constant, for synthetic rows", 1.0 if t >= 2 else None,
                "time below 2^(d^(1 - o(1)))" if t >= 2 else "for t >= 2 only"),
     ]  # fmt: skip
+
+
+def _proven(d: int, t: int, n: int, epsilon: Number, delta: Number) -> list[Entry]:
+    """With constants, for every mechanism, where a row is replaced: the rows 6 and 7 as they are proven here."""
+    budget, rows = ApproxDP(epsilon, delta), min(n, MOST)
+    packed = packing_bound(Packing.points(1 << min(d, BITS), Replace), budget=budget, n=rows)
+    traced = fingerprinting(d - t + 1, budget=budget, n=rows, neighbours=Replace)
+    claims = {
+        "6 counting, proven": (
+            "some error is at least this, with probability 0.05",
+            packed.value,
+            f"packing: {packed.copies} equal rows",
+        ),
+        "7 fingerprints, proven": (
+            "some query has at least this root mean square error",
+            traced.value,
+            f"{traced.queries} free columns",
+        ),
+    }
+    return [
+        Entry(name=name, claim=claim, value=down(exact(value) / n), kind="exact", note=note)
+        for name, (claim, value, note) in claims.items()
+    ]
 
 
 def _shape(name: str, claim: str, value: float | None, note: str) -> Entry:

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from discreet.bounds.table import Cell, Tabular, altair, markdown
+from discreet.bounds.table import Cell, Tabular, altair, markdown, representable
 from discreet.errors import ParameterError, require
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.gaussian_sigma import analytic_sigma, classical_sigma
@@ -105,6 +105,7 @@ def noise_table(
     epsilons, deltas = _several(epsilon, "epsilon"), _several(delta, "delta")
     for one in epsilons:
         require(exact(one) > 0, "epsilon > 0", epsilon=one)
+        representable(epsilon=one)
     for one in deltas:
         require(0 <= exact(one) < 1, "0 <= delta < 1", delta=one)
     require(
@@ -112,6 +113,7 @@ def noise_table(
     )
     whole = isinstance(sensitivity, int) and not isinstance(sensitivity, bool)
     require(whole and sensitivity >= 1, "an integer sensitivity >= 1", sensitivity=sensitivity)
+    representable(sensitivity=sensitivity)
     laws = _gaussian if exact(deltas[0]) > 0 else _pure
     rows = [
         Noise(law=law, epsilon=float(exact(e)), delta=float(exact(d)), variance=variance)

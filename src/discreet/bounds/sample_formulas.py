@@ -33,7 +33,8 @@ from discreet.mechanisms.gaussian_sigma import analytic_sigma
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LARGEST = 1 << 60  # rows; nothing is looked for beyond
+LARGEST = 1 << 60  # rows up to which a lower bound is looked for: it then says no more than that
+ENDLESS = 1 << 1000  # and of an upper one, which would be false if it were cut off
 LN2 = math.log(2)
 ROUNDED = 1e-9  # rows: what is needed is rounded up from a little less
 FAILURES = 64  # probabilities with which a protocol may fail: each proves a bound
@@ -160,7 +161,8 @@ def generic_agnostic(log: float, q: Question) -> int:
 def moments_agnostic(log: float, q: Question) -> int:
     """By the moment of the difference of mistakes."""
     t = min(q.epsilon / 2, math.atanh(q.error))
-    rate = -math.log(math.cosh(t) - q.error * math.sinh(t))
+    half = t / 2  # cosh t - alpha sinh t is 1 less this: the difference from 1 is not taken, which would lose it
+    rate = -math.log1p(-2 * math.sinh(half) * (q.error * math.cosh(half) - math.sinh(half)))
     return math.ceil((log - math.log(q.beta)) / rate)
 
 
@@ -178,7 +180,7 @@ def packing_rows(known: FiniteClass, q: Question) -> int | None:
     if q.error >= packing.most or packing.log_count <= 0 or q.delta:
         return None
     rate, others = packing.rate * q.error, packing.log_count + math.log1p(-math.exp(-packing.log_count))
-    return least(lambda n: others + upper_moment(n, rate, q) <= math.log(q.beta) + 1e-9)
+    return least(lambda n: others + upper_moment(n, rate, q) <= math.log(q.beta) + 1e-9, most=LARGEST)
 
 
 def communication_rows(known: FiniteClass, q: Question) -> int | None:
@@ -315,13 +317,17 @@ def local_factorization(m: int, gamma: float, q: Question) -> int:
     return least(lambda n: math.sqrt(2 * square * level / n) + 2 * reach * level / (3 * n) <= q.error)
 
 
-def least(holds: Callable[[int], bool]) -> int:
-    """The least n >= 1 for which a monotone condition holds, by doubling and bisection."""
+def least(holds: Callable[[int], bool], *, most: int = ENDLESS) -> int:
+    """The least n >= 1 for which a monotone condition holds, by doubling and bisection; `most` if none up to it.
+
+    >>> least(lambda n: n >= 10**20), least(lambda n: n >= 10**20, most=1 << 60) == 1 << 60
+    (100000000000000000000, True)
+    """
     low, high = 0, 1
     while not holds(high):
         low, high = high, 2 * high
-        if high > LARGEST:
-            return LARGEST
+        if high > most:
+            return most
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)

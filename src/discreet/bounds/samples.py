@@ -14,11 +14,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from discreet.bounds import sample_formulas as formulas
 from discreet.bounds.sample_formulas import FiniteClass, Question
-from discreet.bounds.table import Cell, Tabular, altair
+from discreet.bounds.table import Cell, Tabular, altair, representable
 from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.privacy.number import Number, exact
 
@@ -29,6 +30,7 @@ Problem = Literal["thresholds", "intervals", "parities", "conjunctions", "finite
 PROBLEMS = ("thresholds", "intervals", "parities", "conjunctions", "finite", "statistical")
 Model = Literal["central", "local"]
 POINTS = 25  # of a curve
+FINEST = Fraction(1, 10**6)  # error and epsilon: binomial laws of more rows than that asks for have no quantiles here
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -157,13 +159,16 @@ def samples(
         require(whole, f"an integer {name} >= 1", **{name: value})
     error = tau if problem == "statistical" else alpha
     what = "tau" if problem == "statistical" else "alpha"
-    require(error is not None and 0 < error < 1, f"0 < {what} < 1", **{what: error})
-    require(0 < beta < 1, "0 < beta < 1", beta=beta)
+    require(error is not None and 0 < exact(error) < 1, f"0 < {what} < 1", **{what: error})
+    assert error is not None
+    require(0 < exact(beta) < 1, "0 < beta < 1", beta=beta)
     require(exact(epsilon) > 0, "epsilon > 0", epsilon=epsilon)
     require(0 <= exact(delta) < 1, "0 <= delta < 1", delta=delta)
-    require(gamma is None or (problem == "statistical" and 0 < gamma < math.inf), "gamma > 0 of queries", gamma=gamma)
+    require(gamma is None or (problem == "statistical" and exact(gamma) > 0), "gamma > 0 of queries", gamma=gamma)
+    representable(m=m, beta=beta, epsilon=epsilon, delta=delta, gamma=gamma)
+    require(exact(error) >= FINEST, f"{what} >= 1e-6", **{what: error})
+    require(exact(epsilon) >= FINEST, "epsilon >= 1e-6", epsilon=epsilon)
     require(model in (None, "central", "local"), 'model "central" or "local"', model=model)
-    assert error is not None
     asked = Question(float(error), float(beta), float(exact(epsilon)), float(exact(delta)))
     every = _rows_of(problem, d=d, size=size, m=m, gamma=gamma)
 

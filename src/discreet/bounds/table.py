@@ -10,10 +10,12 @@ import csv
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
-from discreet.errors import ParameterError, UnsupportedError
+from discreet.errors import ParameterError, UnsupportedError, require
+from discreet.privacy.number import Number, exact
 
 if TYPE_CHECKING:
     import altair as alt
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["exact", "shape only", "no number", "suppressed"]
 Cell = str | float | int | bool | None
+LEAST, MOST = Fraction(1, 10**30), 10**30
 
 
 class Tabular:
@@ -49,6 +52,19 @@ class Tabular:
         except ImportError:
             raise UnsupportedError("data frames need pandas: pip install pandas") from None
         return pd.DataFrame(self.records())
+
+
+def representable(**numbers: Number | None) -> None:
+    """Refuse numbers, other than 0, for which the floats of a formula could overflow.
+
+    >>> representable(epsilon=0.1, delta=0, n=None)
+    >>> representable(epsilon=1e-320)
+    Traceback (most recent call last):
+    discreet.errors.ParameterError: need epsilon from 1e-30 to 1e30, got epsilon=1e-320
+    """
+    for name, value in numbers.items():
+        if value is not None and exact(value) != 0:
+            require(LEAST <= abs(exact(value)) <= MOST, f"{name} from 1e-30 to 1e30", **{name: value})
 
 
 def altair() -> ModuleType:

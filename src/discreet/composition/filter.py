@@ -17,6 +17,7 @@ after the earlier answers can exceed it.
 
 from __future__ import annotations
 
+import math
 import threading
 from dataclasses import dataclass
 from fractions import Fraction
@@ -52,6 +53,9 @@ class Lanes:
         return f"pure lane: {pure}; zCDP lane: {zcdp}; delta {number(self.delta)}"
 
 
+PLACES = 1 << 44  # of rho below epsilon
+
+
 @lru_cache(maxsize=256)
 def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest rho, to 12 digits and from below, such that rho-zCDP implies (epsilon, delta)-DP.
@@ -61,11 +65,33 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """
     if delta == 0 or epsilon == 0:
         return Fraction(0)
-    low, high = Fraction(0), epsilon
-    for _ in range(44):
-        middle = (low + high) / 2
-        low, high = (middle, high) if exact(zcdp_to_approx(middle, delta)) <= epsilon else (low, middle)
-    return low
+    low, high = 0, PLACES  # rho = epsilon low / 2^44 implies it, as far as is known, and high does not
+    place, step = _near(epsilon, delta), 1
+    while high - low > 1:
+        place = min(max(place, low + 1), high - 1)
+        if exact(zcdp_to_approx(epsilon * place / PLACES, delta)) <= epsilon:
+            low, place = place, place + step
+        else:
+            high, place = place, place - step
+        step *= 2
+        if low > 0 and high < PLACES:
+            place = (low + high) // 2
+    return epsilon * low / PLACES
+
+
+def _near(epsilon: Fraction, delta: Fraction) -> int:
+    """A place to begin at, by the secant method on sqrt(rho); how near it is affects the time only."""
+    wanted, log = float(epsilon), -math.log(max(float(delta), 1e-300))
+    last = wanted / (math.sqrt(log + wanted) + math.sqrt(log))  # for the order 1 + sqrt(log / rho)
+    excess, root = float(zcdp_to_approx(exact(last * last), delta)) - wanted, 1.1 * last
+    for _ in range(8):
+        found = float(zcdp_to_approx(exact(root * root), delta)) - wanted
+        if found == excess or abs(root - last) <= 1e-13 * root:
+            break
+        last, root, excess = root, root - found * (root - last) / (found - excess), found
+        if not 0 < root < 1e100:
+            return 1
+    return math.floor(root * root / wanted * PLACES)
 
 
 class PrivacyFilter:

@@ -171,17 +171,27 @@ def batch(
         raise ParameterError(f"need 'auto', a name, a mechanism class or a factory, got {type(mechanism).__name__}")
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
         raise ParameterError(f"need an integer n >= 1, got n={n!r}")
-    if len(workload) > MOST:
-        raise UnsupportedError(
-            f"a release of {len(workload):,} answers is too large, at most {MOST:,} are kept: leave columns out"
-            " (Domain.project), or declare coarser steps"
-        )
+    _fits(workload)
     written = json.dumps(workload.to_dict())  # refused where it has no name
     asked = hashlib.sha256(written.encode()).hexdigest()
     workload = from_dict(json.loads(written))  # our own object: sensitivities are never taken from a caller's class
     spending = spending_of(epsilon, budget)
     row, cost = _lane(workload, spending, reading.table.rows_per_unit)
     return Batch(workload, name, reading, spending, row, cost, n or reading.table.n or ROWS, mechanism, asked)
+
+
+def _fits(workload: Workload) -> None:
+    """Refuse a release that nobody could keep, also one of more answers than Python counts."""
+    try:
+        answers = f"{len(workload):,}"
+        small = len(workload) <= MOST
+    except OverflowError:
+        answers, small = "more than 2^63", False
+    if not small:
+        raise UnsupportedError(
+            f"a release of {answers} answers is too large, at most {MOST:,} are kept: leave columns out"
+            " (Domain.project), or declare coarser steps"
+        )
 
 
 def lanes(spending: PureDP | ApproxDP | ZCDP, rows: int) -> list[tuple[PureDP | ZCDP, Price]]:

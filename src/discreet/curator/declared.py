@@ -93,9 +93,17 @@ class Declared(ABC):
             reading = self._reading(question.domain, table, sets=sets_of(question))
             return batch(question, table, reading, epsilon=epsilon, budget=budget)
         require(table is None, "table= for workloads only: a question names its own", table=table)
-        bounds = {"rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
         query = self.query(question)
-        found = explain(query, query.source.table(), epsilon=epsilon, budget=budget, error=error, beta=beta, **bounds)
+        found = explain(
+            query,
+            query.source.table(),
+            epsilon=epsilon,
+            budget=budget,
+            error=error,
+            beta=beta,
+            rows_per_unit=rows_per_unit,
+            groups_per_unit=groups_per_unit,
+        )
         passes_of(found.plan)  # what could not be asked is not explained either
         return found
 

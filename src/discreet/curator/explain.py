@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -131,8 +132,9 @@ def explain(
     beta: float = 0.05,
     rows_per_unit: int | None = None,
     groups_per_unit: int | None = None,
+    compared: bool = True,
 ) -> Explanation:
-    """Explain a question for a price, or find the epsilon for an error."""
+    """Explain a question for a price, or find the epsilon for an error; `compared` to what another would buy."""
     require(1e-300 <= beta < 1, "0 < beta < 1, not below 1e-300", beta=beta)
     bounds = {"rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
     if error is not None:
@@ -143,12 +145,14 @@ def explain(
         require(error > 0, "error > 0", error=error)
         epsilon = epsilon_for(query, table, error, beta=beta, **bounds)
     chosen = plan(query, table, epsilon=epsilon, budget=budget, **bounds)
+    users = _users(chosen)
     lines = tuple(
-        _line(chosen, output.name, output.value, beta)
+        _line(chosen, output.name, output.value, beta, users)
         for output in query.outputs
         if isinstance(output.value, Aggregate)
     )
-    return Explanation(chosen, beta, lines, _removed(chosen), _alternatives(chosen, beta, bounds), _clamped(chosen))
+    others = _alternatives(chosen, beta, bounds) if compared else ()
+    return Explanation(chosen, beta, lines, _removed(chosen), others, _clamped(chosen))
 
 
 def epsilon_for(
@@ -188,9 +192,9 @@ def _half_width(chosen: Plan, aggregate: Aggregate, beta: float) -> float:
     return release.mechanism.accuracy(beta) * float(release.part.step)
 
 
-def _line(chosen: Plan, name: str, aggregate: Aggregate, beta: float) -> Line:
+def _line(chosen: Plan, name: str, aggregate: Aggregate, beta: float, users: Mapping[int, Sequence[str]]) -> Line:
     places = chosen.of(aggregate)
-    noise = tuple(_noise(chosen.releases[i], chosen) + _shared(chosen, i, name) for i in places)
+    noise = tuple(_noise(chosen.releases[i], chosen) + _shared(users.get(i, ()), name) for i in places)
     if aggregate.function == "quantile":
         return Line(name, str(aggregate), (*noise, *_ranks(chosen, places, beta)), None, (), ())
     if len(places) == 1:
@@ -247,10 +251,19 @@ def _methods(mechanism: GridQuantile, rows: int, beta: float) -> str:
     return f"of the rank errors, in rows, its own is least in its lane: {shown}"
 
 
-def _shared(chosen: Plan, place: int, name: str) -> str:
-    """Which other columns are made of the same noisy part: it is released, and paid for, once."""
+def _users(chosen: Plan) -> dict[int, list[str]]:
+    """Which columns are made of each noisy part; looked up once, as a question may have many of both."""
     made = {output.name: output.value for output in chosen.query.outputs if isinstance(output.value, Aggregate)}
-    others = [column for column, value in made.items() if column != name and place in chosen.of(value)]
+    found: dict[int, list[str]] = {}
+    for column, value in made.items():
+        for place in dict.fromkeys(chosen.of(value)):
+            found.setdefault(place, []).append(column)
+    return found
+
+
+def _shared(users: Sequence[str], name: str) -> str:
+    """Which other columns are made of the same noisy part: it is released, and paid for, once."""
+    others = [column for column in users if column != name]
     return f", shared with {', '.join(others)}" if others else ""
 
 

@@ -15,6 +15,7 @@ convexity.  Shares are rounded to rationals that add up to the budget exactly.  
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -112,12 +113,13 @@ def plan(
     if query.source.most is not None:
         rows = min(rows, query.source.most)
     keys = groupings(query)
+    made_of = [(aggregate, parts(aggregate)) for aggregate in query.aggregates]
     needed: list[Part | Rank] = []
-    for aggregate in query.aggregates:
-        needed += [part for part in parts(aggregate) if part not in needed]
+    for _, found in made_of:
+        needed += [part for part in found if part not in needed]
     cells = math.prod(key.size for key in keys)
     _affordable(cells, needed)
-    weights = [_weight(part, query.aggregates, rows, groups) for part in needed]
+    weights = [_weight(part, made_of, rows, groups) for part in needed]
     spending = spending_of(epsilon, budget)
     task = _Task(tuple(needed), tuple(weights), rows, groups, cells)
     if free(query):
@@ -266,14 +268,15 @@ def _changes(part: Part | Rank, rows: int, groups: int) -> float:
     return float(rows) if isinstance(part, Rank) else math.sqrt(part.sensitivity(rows, groups)[1])
 
 
-def _weight(part: Part | Rank, aggregates: tuple[Aggregate, ...], rows: int, groups: int) -> float:
-    """t_i of the module docstring."""
+def _weight(
+    part: Part | Rank, made_of: Sequence[tuple[Aggregate, Sequence[Part | Rank]]], rows: int, groups: int
+) -> float:
+    """t_i of the module docstring, from the aggregates and what each is made of."""
     total = 0.0
-    for aggregate in aggregates:
-        made_of = parts(aggregate)
-        if part in made_of:
-            unit, own = _changes(made_of[-1], rows, groups), _changes(part, rows, groups)
-            total += (coefficients(aggregate)[made_of.index(part)] * own / unit) ** 2
+    for aggregate, found in made_of:
+        if part in found:
+            unit, own = _changes(found[-1], rows, groups), _changes(part, rows, groups)
+            total += (coefficients(aggregate)[found.index(part)] * own / unit) ** 2
     return total
 
 

@@ -90,7 +90,7 @@ def _title(plan: Plan) -> str:
     question = plan.question
     queries, cells = question.workload.shape
     size = f"{cells:,}" if cells < 10**9 else f"{cells:.2g}"
-    least = "largest" if plan.objective == "max" else "typical"
+    least = "expected" if plan.objective == "max" else "typical"  # the columns by which rows are in order
     return (
         f"{queries:,} queries over {size} cells, assuming n = {question.n:,}, {question.budget}; "
         f"least {least} error first\n"

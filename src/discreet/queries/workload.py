@@ -184,6 +184,8 @@ def swaps(neighbours: type[Neighbours]) -> bool:
         return True
     if neighbours in (AddRemove, NullRow):
         return False
+    known = isinstance(neighbours, type) and issubclass(neighbours, Neighbours)
+    require(known, "a relation, such as AddRemove or Replace", neighbours=neighbours)
     raise UnsupportedError(f"a workload has no sensitivity under {neighbours.__name__}, which is about graphs")
 
 

@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from discreet.errors import UnsupportedError, require
+from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.privacy.neighbours import AddRemove, Neighbours
 from discreet.queries.ordered import Ranges, Thresholds
 from discreet.queries.workload import DENSEST, Workload, swaps
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 LARGEST = 2048  # coordinates of a space in which strategies are optimised: a step takes seconds there
 PAIRED = 1100  # of those where all pairs of cells are weighed
+SMALL = 1e-50  # the largest entry of a matrix at least, and its inverse at most: fourth powers are floats still
 FINE = 300  # coordinates up to which the default tolerance is the finer one
 
 
@@ -161,11 +162,24 @@ def rows_of(workload: Workload | npt.ArrayLike, *, known_total: bool) -> Vectors
             )
         matrix = workload.matrix().astype(np.float64)
     else:
-        matrix = np.array(workload, dtype=np.float64)
-        require(matrix.ndim == 2 and matrix.size > 0, "a matrix", dimensions=matrix.ndim)
-        require(bool(np.isfinite(matrix).all()), "finite entries", shape=matrix.shape)
+        matrix = _read(workload)
     require(bool(np.any(matrix)), "a query that is not zero", shape=matrix.shape)
     return _fitting(Written(matrix[:, :-1] - matrix[:, -1:] if known_total else matrix))
+
+
+def _read(matrix: npt.ArrayLike) -> Reals:
+    """Entries of which the products are finite and not zero."""
+    import numpy as np
+
+    try:
+        found = np.array(matrix, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(f"need a matrix of finite numbers, got {type(matrix).__name__}") from None
+    require(found.ndim == 2 and found.size > 0, "a matrix", dimensions=found.ndim)
+    require(bool(np.isfinite(found).all()), "finite entries", shape=found.shape)
+    largest = float(abs(found).max())
+    require(not largest or SMALL <= largest <= 1 / SMALL, "a largest entry from 1e-50 to 1e50", largest=largest)
+    return found
 
 
 def _fitting(rows: Vectors) -> Vectors:

@@ -133,21 +133,39 @@ class Desk:
 
         It is kept for one principal: how soon it comes tells nobody what another has asked.
         """
-        key = (self.version, principal.name, principal.datasets, json.dumps(body.document(), sort_keys=True))
+        key = self._key(body, principal)
+        found = self._kept(key)
+        if found is None:
+            made = self._explained(body, principal)
+            found = made, made.to_dict() | {"text": str(made)}
+            if len(body.question) <= KEPT_QUESTION:
+                self._keep(key, found)
+        return found
+
+    def plan(self, body: Ask, principal: Principal) -> Plan:
+        """The plan of a question: what it will read and cost, or the refusal, from public facts."""
+        same = Explain(**body.model_dump(exclude={"fresh", "whole_counts"}, exclude_none=True))
+        found = self._kept(self._key(same, principal))
+        return (self._explained(same, principal, compared=False) if found is None else found[0]).plan
+
+    def _explained(self, body: Explain, principal: Principal, *, compared: bool = True) -> Explanation:
+        query = read_question(body.question, self.tables(principal))
+        _bounded(len(query.aggregates), searched=body.error is not None)
+        asked = {"beta": body.beta, "compared": compared, **body.wanted(), **body.bounds()}
+        made = explained(query, query.source.table(), **asked)
+        _narrow(made.plan)
+        passes_of(made.plan)  # what could not be asked is not explained either
+        return made
+
+    def _key(self, body: Explain, principal: Principal) -> tuple[object, ...]:
+        return self.version, principal.name, principal.datasets, json.dumps(body.document(), sort_keys=True)
+
+    def _kept(self, key: tuple[object, ...]) -> tuple[Explanation, dict[str, object]] | None:
         with self._lock:
             found = self._explanations.get(key)
             if found is not None:
                 self._explanations.move_to_end(key)
-                return found
-        query = read_question(body.question, self.tables(principal))
-        _bounded(len(query.aggregates), searched=body.error is not None)
-        made = explained(query, query.source.table(), beta=body.beta, **body.wanted(), **body.bounds())  # type: ignore[arg-type]
-        _narrow(made.plan)
-        passes_of(made.plan)  # what could not be asked is not explained either
-        found = made, made.to_dict() | {"text": str(made)}
-        if len(body.question) <= KEPT_QUESTION:
-            self._keep(key, found)
-        return found
+            return found
 
     def _keep(self, key: tuple[object, ...], found: tuple[Explanation, dict[str, object]]) -> None:
         """Keep an explanation, and let the ones go that were longest not asked for."""
@@ -158,11 +176,6 @@ class Desk:
             while len(self._explanations) > KEPT or self._size > KEPT_BYTES:
                 oldest, _ = self._explanations.popitem(last=False)
                 self._size -= self._sizes.pop(oldest)
-
-    def plan(self, body: Ask, principal: Principal) -> Plan:
-        """The plan of a question: what it will read and cost, or the refusal, from public facts."""
-        same = body.model_dump(exclude={"fresh", "whole_counts"}, exclude_none=True)
-        return self.explain(Explain(**same), principal)[0].plan
 
     def answered(self, step: Plan, principal: Principal) -> bool:
         """Whether this principal has the answer of this plan already: it is given again, free."""

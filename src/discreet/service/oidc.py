@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.service.settings import Oidc
-from discreet.service.tokens import FOREIGN, ROLES, Token, checked_principal
+from discreet.service.tokens import FOREIGN, MOST_DAYS, ROLES, Token, checked_principal
 
 if TYPE_CHECKING:
     from jwt import PyJWK, PyJWKClient
@@ -52,7 +52,7 @@ class Provider:
                 options={"require": ["exp", "iat", "iss", "aud"]},
             )
             return self._read(claims)
-        except (jwt.PyJWTError, ParameterError, KeyError, OSError, TypeError, ValueError):
+        except (jwt.PyJWTError, ParameterError, KeyError, OSError, OverflowError, TypeError, ValueError):
             return None
 
     def _key(self, bearer: str) -> PyJWK:
@@ -78,7 +78,8 @@ class Provider:
         if role == "analyst" and self.settings.datasets is not None:
             seen = claims[self.settings.datasets]  # a claim that is missing opens nothing
             datasets = tuple(map(str, seen)) if isinstance(seen, list) else (str(seen),)
-        issued, expires = float(str(claims["iat"])), float(str(claims["exp"]))
+        issued = float(str(claims["iat"]))
+        expires = min(float(str(claims["exp"])), time.time() + MOST_DAYS * 86_400)  # as with tokens of our own
         return Token(
             id="oidc", kind="oidc", principal=name, role=role, datasets=datasets, created=issued, expires=expires
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from discreet.data.columns import Boolean, Categorical, Column, Date, Integer, Timestamp
 from discreet.data.domain import Domain
 from discreet.data.records import Records, countable
-from discreet.errors import DomainError, require
+from discreet.errors import DomainError, ParameterError, require
 from discreet.hazmat.entropy import RandomSource, system
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Encoding:
     def __init__(self, domain: Domain, *, bins: Mapping[str, int] | None = None, most: int = MOST) -> None:
         import numpy as np
 
-        require(isinstance(most, int) and most >= 2, "most >= 2", most=most)
+        require(isinstance(most, int) and not isinstance(most, bool) and most >= 2, "most >= 2", most=most)
         self.domain = countable(domain)
         for name in bins or {}:
             self.domain[name]  # refuse unknown columns
@@ -47,7 +47,8 @@ class Encoding:
         for name, declared in self.domain.items():
             values = declared.size - declared.nullable
             wanted = (bins or {}).get(name, most)
-            require(isinstance(wanted, int) and wanted >= 1, "at least one bin", **{name: wanted})
+            whole = isinstance(wanted, int) and not isinstance(wanted, bool)
+            require(whole and wanted >= 1, "at least one bin", **{name: wanted})
             if isinstance(declared, Boolean | Categorical) or values <= wanted:
                 if name in (bins or {}) and isinstance(declared, Boolean | Categorical):
                     raise DomainError(f"column {name!r} has no order to cut into intervals")
@@ -101,7 +102,7 @@ class Encoding:
         made = {}
         for names, marked in zeros.items():
             key = tuple(names)
-            table = np.asarray(marked)
+            table = _array(marked)
             shape = tuple(self.domain[name].size for name in key)
             require(table.dtype.kind == "b" and table.shape == shape, f"booleans of shape {shape}", zeros=key)
             for axis, name in enumerate(key):
@@ -112,6 +113,16 @@ class Encoding:
             places = sorted(range(len(key)), key=lambda place: order.index(key[place]))
             made[tuple(key[place] for place in places)] = np.transpose(table, places)
         return made
+
+
+def _array(marked: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Marks as an array, if they are one."""
+    import numpy as np
+
+    try:
+        return np.asarray(marked)
+    except (ValueError, TypeError):  # rows of different lengths
+        raise ParameterError("need zeros as a table of booleans, got rows of different lengths") from None
 
 
 def _written(column: Column, positions: npt.NDArray[np.int64], missing: npt.NDArray[np.bool_]) -> pyarrow.Array:

@@ -87,14 +87,19 @@ class Synthesizer:
 
     def __post_init__(self) -> None:
         require(self.method in METHODS, f"a method among {', '.join(METHODS)}", method=self.method)
-        for name in ("rows_per_unit", "cells"):
+        for name, least in (("rows_per_unit", 1), ("cells", 1), ("rounds", 0)):
             given = getattr(self, name)
             whole = isinstance(given, int) and not isinstance(given, bool)
-            require(whole and given >= 1, f"an integer {name} >= 1", **{name: given})
+            right = (name == "rounds" and given is None) or (whole and given >= least)
+            require(right, f"an integer {name} >= {least}", **{name: given})
         if self.memory is not None:
             whole = isinstance(self.memory, int) and not isinstance(self.memory, bool)
             require(whole and self.memory >= LEAST, f"an integer memory >= {LEAST} bytes", memory=self.memory)
-        require(self.time_limit > 0, "time_limit > 0", time_limit=self.time_limit)
+        timed = isinstance(self.time_limit, int | float) and not isinstance(self.time_limit, bool)
+        require(timed and self.time_limit > 0, "time_limit > 0", time_limit=self.time_limit)
+        for name in ("bins", "zeros"):
+            given = getattr(self, name)
+            require(given is None or isinstance(given, Mapping), f"{name} by column", **{name: type(given).__name__})
         if self.workload is not None:
             if not isinstance(self.workload, Marginals):
                 raise UnsupportedError("the workload of a synthesizer is a set of marginals: marginals(domain, 2)")

@@ -1,14 +1,19 @@
 """Record and replay of the whole front end, and the library bugs it must see."""
 
+import ast
+
 import pytest
 
+from discreet.attacks.broken import ENUMERATED, SAMPLED
 from discreet.errors import DiscreetError
 from discreet.ledger import Ledger
 from discreet.privacy import ZCDP, ApproxDP, PureDP
 from tests.curator.checks.distance import neighbours, planned
+from tests.curator.checks.known_bugs import KNOWN, OPENDP, REPRODUCED
 from tests.curator.checks.replay import violations
 from tests.curator.checks.twins import TWINS
 from tests.curator.checks.worlds import World, world
+from tests.house.repository import ROOT
 from tests.queries.clinic import question
 from tests.scale import counts
 
@@ -73,5 +78,21 @@ def test_a_known_library_bug_is_seen(twin, ledger):
     assert ("a run failed" in str(found)) == (twin.name == "a cast error escapes")  # the others answer, and look well
 
 
-def test_there_are_more_twins_than_known_bugs():
-    assert len({twin.name for twin in TWINS}) >= 23
+@pytest.mark.parametrize("bug", KNOWN, ids=lambda bug: bug.source)
+def test_every_known_bug_has_a_twin_that_is_caught(bug):
+    """A broken front end, which the test above must see; or a twin of the test that is named, which holds it."""
+    if bug.test is None:
+        assert bug.twin in {twin.name for twin in TWINS}
+        return
+    path, name = bug.test.split("::")
+    tree = ast.parse((ROOT / path).read_text())
+    made = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+
+    assert name in made
+    assert bug.twin in made | {type(twin).__name__ for twin in (ENUMERATED if "exact" in name else SAMPLED)}
+
+
+def test_all_reports_that_were_reproduced_are_known():
+    """The ten of OpenDP, by their numbers, and no source twice."""
+    assert {int(bug.source.partition("#")[2]) for bug in OPENDP} == REPRODUCED
+    assert len({bug.source for bug in KNOWN}) == len(KNOWN) >= 23

@@ -1,7 +1,7 @@
 """DuckDB, the embedded engine: one source, only generated SQL, capped memory, nothing else in reach.
 
-Each run opens a fresh connection, attaches the one source, takes away access to every other file, to
-extensions and to settings, and computes the aggregation.  After the first private row may have been read,
+Each run has a connection that was given the one source and lost access to every other file, to extensions and to
+settings (`open_databases.py`), and computes the aggregation.  After the first private row may have been read,
 every failure becomes one constant message; its kind goes to the operator's log under a reference.
 """
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from discreet.data.aggregation import Aggregation, Sealed, SealedGroups
 from discreet.data.engines import sources
 from discreet.data.engines.dialect import DUCKDB
+from discreet.data.engines.open_databases import lent
 from discreet.data.engines.reference import Candidates, candidates, reference
 from discreet.data.engines.relations import needs, rows
 from discreet.data.engines.results import constant_faults, no_column, reached, sealed
@@ -50,23 +51,20 @@ class DuckDB:
     def ready(self, table: Table, aggregation: Aggregation) -> None:
         """Refuse an engine that fails its test, or a source or column that is not there; only the schema is read."""
         checked(self)
-        with self._open() as connection:
-            self._attach(connection, table, aggregation)
+        with lent(self, _read(table, aggregation)) as (connection, places):
+            _located(connection, places, table, aggregation)
 
     def run(self, table: Table, aggregation: Aggregation) -> Sealed | SealedGroups:
         """Every cell and measure: (cells, measures), cells in C order over the keys, absent cells zero."""
         checked(self)
-        connection = self._open()
-        try:
-            rows = self._attach(connection, table, aggregation)
+        with lent(self, _read(table, aggregation)) as (connection, places):
+            rows = _located(connection, places, table, aggregation)
             return constant_faults(lambda: self._compute(connection, aggregation, rows))
-        finally:
-            connection.close()
 
     def sql(self, table: Table, aggregation: Aggregation) -> str:
         """The statement that defines the result; compiled code may compute the same integers from its candidates."""
-        with self._open() as connection:
-            return reference(aggregation, self._attach(connection, table, aggregation))
+        with lent(self, _read(table, aggregation)) as (connection, places):
+            return reference(aggregation, _located(connection, places, table, aggregation))
 
     def _compute(
         self, connection: duckdb.DuckDBPyConnection, aggregation: Aggregation, rows: Candidates
@@ -94,24 +92,37 @@ class DuckDB:
         }
         if self.threads is not None:
             settings["threads"] = self.threads
+        if self.threads == 1:
+            settings["async_threads"] = 0
         return duckdb.connect(":memory:", config=settings)  # type: ignore[arg-type]
 
-    def _attach(self, connection: duckdb.DuckDBPyConnection, table: Table, aggregation: Aggregation) -> Candidates:
-        """Attach the source and write the SQL of the candidate rows.  Only the schema is read."""
-        return reached(lambda: _attached(connection, table, aggregation), "the source cannot be opened")
 
-
-def _attached(connection: duckdb.DuckDBPyConnection, table: Table, aggregation: Aggregation) -> Candidates:
+def _read(table: Table, aggregation: Aggregation) -> list[object]:
+    """The sources that a question needs."""
     relation = table.source
     if not isinstance(relation, Relation):
-        (place,) = sources.attach(connection, [relation])
+        return [relation]
+    return [one.source for one in needs(relation.pruned(aggregation.columns))]
+
+
+def _located(
+    connection: duckdb.DuckDBPyConnection, places: list[str], table: Table, aggregation: Aggregation
+) -> Candidates:
+    """The SQL of the candidate rows in the attached sources.  Only the schema is read."""
+    return reached(lambda: _candidates(connection, places, table, aggregation), "the source cannot be opened")
+
+
+def _candidates(
+    connection: duckdb.DuckDBPyConnection, places: list[str], table: Table, aggregation: Aggregation
+) -> Candidates:
+    relation = table.source
+    if not isinstance(relation, Relation):
         needed = {*aggregation.columns, *([aggregation.unit] if aggregation.unit else [])}
-        physical = _columns(connection, place, needed)
-        return candidates(aggregation, domain=table.domain, source=place, physical=physical)
+        physical = _columns(connection, places[0], needed)
+        return candidates(aggregation, domain=table.domain, source=places[0], physical=physical)
     relation = relation.pruned(aggregation.columns)
     read = needs(relation)
-    places = dict(zip(read, sources.attach(connection, [one.source for one in read]), strict=True))
-    found = {one: (place, _columns(connection, place, read[one])) for one, place in places.items()}
+    found = {one: (place, _columns(connection, place, read[one])) for one, place in zip(read, places, strict=True)}
     made = rows(relation, found.__getitem__, DUCKDB)
     return candidates(aggregation, domain=table.domain, source=made, physical={})
 

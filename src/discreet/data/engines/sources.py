@@ -43,11 +43,32 @@ def attach(connection: duckdb.DuckDBPyConnection, sources: Sequence[object]) -> 
         else:
             connection.register(name, arrow(source))
             relations.append(name)
+    shut_in(connection, paths)
+    return relations
+
+
+def shut_in(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> None:
+    """Leave these files in reach, and nothing else, for good."""
     if paths:
         connection.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-    return relations
+
+
+def files(sources: Sequence[object]) -> tuple[list[str], list[str]] | None:
+    """The relations and all paths of sources that are files of rows, as they are found now; None where one is not.
+
+    >>> files([("hospital.duckdb", "visits")]) is None
+    True
+    """
+    relations, paths = list[str](), list[str]()
+    for source in sources:
+        if not isinstance(source, str) or "::" in source:
+            return None
+        relation, found = _files(source)
+        relations.append(relation)
+        paths += found
+    return relations, paths
 
 
 def columns(connection: duckdb.DuckDBPyConnection, relation: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ charged once and shows the same numbers again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from urllib.parse import quote
 
@@ -111,14 +112,21 @@ def _settled(form: Mapping[str, str], explained: Mapping[str, object]) -> dict[s
 def table(rows: list[dict[str, object]]) -> tuple[list[tuple[str, bool]], list[list[dict[str, object]]]]:
     """Columns, with whether they are numbers with an interval, and cells with their intervals.
 
+    Fractions are shown with as many decimals as tell the narrowest interval of their column; the files have them all.
+
     >>> table([{"ward": "surgery", "n": 7, "n_low": 4, "n_high": 10}])
     ([('ward', False), ('n', True)], [[{'value': 'surgery'}, {'value': 7, 'low': 4, 'high': 10}]])
+    >>> table([{"cost": 1461.0725, "cost_low": 1400.5, "cost_high": 1521.25}])[1]
+    [[{'value': '1,461', 'low': '1,400', 'high': '1,521'}]]
     """
     names = list(rows[0]) if rows else []
     measured = {name for name in names if {f"{name}_low", f"{name}_high"} <= set(names)}
     ends = {f"{name}_{end}" for name in measured for end in ("low", "high")}
     head = [(name, name in measured) for name in names if name not in ends]
-    return head, [[_cell(row, name, measured=name in measured) for name, _ in head] for row in rows]
+    digits = {name: _decimals(row[f"{name}_low"], row[f"{name}_high"]) for row in rows[:1] for name in measured}
+    for row in rows[1:]:
+        digits = {name: max(most, _decimals(row[f"{name}_low"], row[f"{name}_high"])) for name, most in digits.items()}
+    return head, [[_cell(row, name, digits.get(name)) for name, _ in head] for row in rows]
 
 
 def room(rows: list[list[dict[str, object]]], shown: Picture | None) -> int:
@@ -131,10 +139,22 @@ def room(rows: list[list[dict[str, object]]], shown: Picture | None) -> int:
     return digits + max(0, DRAWN + DRAWN_EACH * len(numbers) - drawn)
 
 
-def _cell(row: Mapping[str, object], name: str, *, measured: bool) -> dict[str, object]:
-    if not measured:
+def _decimals(low: object, high: object) -> int:
+    """The decimals that tell the width of an interval to three digits; a whole number of them, and at most twelve."""
+    if not isinstance(low, float) or not isinstance(high, float) or not 0 < high - low < math.inf:
+        return 0
+    return min(12, max(0, 2 - math.floor(math.log10(high - low))))
+
+
+def _cell(row: Mapping[str, object], name: str, digits: int | None) -> dict[str, object]:
+    if digits is None:
         return {"value": row[name]}
-    return {"value": row[name], "low": row[f"{name}_low"], "high": row[f"{name}_high"]}
+    found = {"value": row[name], "low": row[f"{name}_low"], "high": row[f"{name}_high"]}
+    return {end: _rounded(value, digits) for end, value in found.items()}
+
+
+def _rounded(value: object, digits: int) -> object:
+    return f"{value:z,.{digits}f}" if isinstance(value, float) and math.isfinite(value) else value
 
 
 async def _picture(visit: Visit, document: Mapping[str, object], body: Mapping[str, object]) -> Picture | None:

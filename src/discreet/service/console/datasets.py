@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from discreet.service.console.page import HEADERS, PRIVATE, listed, mapped
+from discreet.service.console.page import HEADERS, PRIVATE, amount, listed, mapped
 from discreet.service.console.stream import Stream, Streamed
 from discreet.service.console.visit import Visit
 
@@ -75,7 +75,8 @@ def values(entry: Mapping[str, object]) -> str:
         return ", ".join(map(str, known[:6])) + more + missing
     if "low" in entry:
         step = f", in steps of {entry['step']}" if entry.get("step") not in (None, 1) else ""
-        return f"{entry['low']} to {entry['high']}{step}{missing}"
+        low, high = (amount(end) if isinstance(end, float) else end for end in (entry["low"], entry["high"]))
+        return f"{low} to {high}{step}{missing}"
     told = {"boolean": "true or false", "identifier": "never shown", "text": f"up to {entry.get('max_bytes')} bytes"}
     return told.get(str(entry.get("type")), "") + missing
 

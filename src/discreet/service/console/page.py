@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 PRIVATE = {"Cache-Control": "no-store"}  # a page belongs to whoever is signed in
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 PART = "Discreet-Part"  # a script asks for a piece of a page with it, and it is sent with one
+LETTERS = {"epsilon": "\u03b5", "rho": "\u03c1", "delta": "\u03b4", "mu": "\u03bc"}
 WIDEST = 32  # characters of a number, as it is shown
 BLOCK = 16_384  # bytes; pages are padded, so that the digits of an answer do not show in encrypted lengths
 
@@ -36,7 +38,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {"amount": amount, "percent": percent, "rough": rough, "moment": moment}
+    found.filters |= {"amount": amount, "promise": promise, "percent": percent, "rough": rough, "moment": moment}
     found.globals["static"] = address
     return found
 
@@ -81,6 +83,16 @@ def amount(value: object) -> str:
             return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
         case _:
             return str(value)
+
+
+def promise(text: object) -> str:
+    """A guarantee in letters that people know, instead of the library's own spelling.
+
+    >>> promise("ZCDP(rho=0.004)"), promise("ApproxDP(epsilon=0.5, delta=1e-06)"), promise(None)
+    ('\u03c1 0.004', '\u03b5 0.5, \u03b4 1e-06', '-')
+    """
+    found = re.findall(r"(epsilon|rho|delta|mu)=([\d.e+-]+)", str(text))
+    return ", ".join(f"{LETTERS[name]} {number}" for name, number in found) or ("-" if text is None else str(text))
 
 
 def rough(value: float) -> str:

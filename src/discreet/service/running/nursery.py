@@ -34,20 +34,24 @@ LOOK = 1.0  # seconds between looks for children that have died
 
 
 def warm(path: Path, memory: int) -> None:
-    """Load what answers need, and test the engine, by asking about made-up rows of a declared table."""
+    """Load what answers need, and test the engine, by asking about made-up rows of tables with and without units."""
     from discreet.curator import config
     from discreet.curator.curator import Curator
     from discreet.curator.mock import mock
     from discreet.privacy.guarantee import PureDP
 
     declared = config.tables(config.read(path), path.parent)
+    known = set[bool]()
     for table in declared.values():
         mine = child.on_one_thread(table, memory)
-        if not table.public and mine.engine is not None:
-            fake = replace(mine, source=mock(table, 8))
-            with Curator({"fake": fake}, budget=PureDP(1), ledger=":memory:") as curator:
-                curator.ask("SELECT COUNT(*) AS n FROM fake", epsilon=1).to_dict()
-            return
+        if table.public or mine.engine is None or (table.unit is None) in known:
+            continue
+        known.add(table.unit is None)
+        if table.unit is not None:
+            from discreet.data.engines import kernels, texts  # noqa: F401 - ids of either kind, whichever the rows have
+        fake = replace(mine, source=mock(table, 8))
+        with Curator({"fake": fake}, budget=PureDP(1), ledger=":memory:") as curator:
+            curator.ask("SELECT COUNT(*) AS n FROM fake", epsilon=1).to_dict()
 
 
 def main(arguments: list[str], *, serve: Callable[[Path, dict[str, Any]], None] = child.main) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.service.running.frames import Message
 
 MOST_ROWS = 1_000_000  # drawn from a model in one file
+BINS = 100_000  # intervals of one column of synthetic data: more would fill the memory of a process that only plans
 SHOWN = 50  # rows of a release in its document; its files have all of them
 FORMATS = ("csv", "parquet", "arrow")
 OURS = {"budget", "checkpoint", "device", "domain", "module", "progress", "public_rows"}  # no paths, no code
@@ -203,6 +204,9 @@ def synthesis_of(body: Mapping[str, Any]) -> dict[str, Any]:
     require(isinstance(settings, dict), "settings by name", settings=type(settings).__name__)
     for name in settings:  # a table named here would not be the one that was authorised
         require(name in SETTINGS, f"settings among {', '.join(SETTINGS)}", setting=str(name)[:40])
+    bins = settings.get("bins")
+    for cut in (settings.get("most"), *(bins.values() if isinstance(bins, dict) else ())):
+        require(not isinstance(cut, int) or cut <= BINS, f"at most {BINS:,} intervals of a column", intervals=cut)
     method = text_of(body, "method", otherwise="adaptive")
     return {"table": text_of(body, "table"), "columns": body.get("columns"), "method": method, **settings} | price_of(
         body

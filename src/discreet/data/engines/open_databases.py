@@ -1,0 +1,69 @@
+"""DuckDB databases that stay open between questions: to open one takes as long as to count a million rows.
+
+A database that is lent has been shut in on its files before (`sources.attach`), and cannot be let out again.  It holds
+no row: every statement reads the files anew, whatever they hold by then.  So who asks next finds what a new database
+would give, and nothing of who asked before.
+
+Lent to one at a time, so that the cap on memory is that of one question; closed for good after an error; and only
+where it has no threads, which a process that forks would lose.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from discreet.data.engines import sources
+from discreet.data.engines.results import reached
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from discreet.data.engines.duckdb import DuckDB
+
+MOST = 4  # databases that wait, in one process
+_Key = tuple[int, "DuckDB", tuple[str, ...]]  # the process, the settings, the files
+_WAITING: list[tuple[_Key, duckdb.DuckDBPyConnection]] = []  # the one that has waited longest comes first
+_LOCK = threading.Lock()
+
+
+@contextlib.contextmanager
+def lent(engine: DuckDB, wanted: Sequence[object]) -> Iterator[tuple[duckdb.DuckDBPyConnection, list[str]]]:
+    """A connection that reaches these sources and nothing else, and the relations to read from."""
+    files = reached(lambda: sources.files(wanted), "the source cannot be opened") if engine.threads == 1 else None
+    if files is None:
+        with engine._open() as connection:
+            yield connection, reached(lambda: sources.attach(connection, wanted), "the source cannot be opened")
+        return
+    relations, paths = files
+    key = (os.getpid(), engine, tuple(paths))
+    database = _taken(key)
+    if database is None:
+        database = engine._open()
+        reached(lambda: sources.shut_in(database, paths), "the source cannot be opened")
+    try:
+        with database.cursor() as connection:
+            yield connection, relations
+    except BaseException:
+        database.close()
+        raise
+    _put(key, database)
+
+
+def _taken(key: _Key) -> duckdb.DuckDBPyConnection | None:
+    with _LOCK:
+        for place in reversed(range(len(_WAITING))):
+            if _WAITING[place][0] == key:
+                return _WAITING.pop(place)[1]
+    return None
+
+
+def _put(key: _Key, database: duckdb.DuckDBPyConnection) -> None:
+    with _LOCK:
+        _WAITING.append((key, database))
+        left = [_WAITING.pop(0)[1] for _ in range(len(_WAITING) - MOST)]
+    for one in left:
+        one.close()
