@@ -11,7 +11,6 @@ import ast
 import importlib.util
 import json
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -195,7 +194,6 @@ def _cites(layer: str, page: Path) -> bool:
     return any(f"docs/theory/{page.name}" in module.read_text() for module in (PACKAGE / layer).rglob("*.py"))
 
 
-@cache
 def pages() -> dict[str, str]:
     """Every page that is written from the source, by its path below docs/."""
     made = {f"reference/{layer}.md": layer_page(layer) for layer in LAYERS}
