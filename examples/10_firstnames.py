@@ -29,7 +29,7 @@ sizes, seen = np.unique(errors, return_counts=True)
 bars = alt.Chart(alt.Data(values=[{"error": int(e), "names": int(n)} for e, n in zip(sizes, seen, strict=True)]))
 bound = alt.Chart(alt.Data(values=[{"alpha": alpha}])).mark_rule(color="firebrick", strokeWidth=2)
 picture = bars.mark_bar().encode(
-    x=alt.X("error:Q", title="absolute error of a count"),
+    x=alt.X("error:Q", title="absolute error of a count", scale=alt.Scale(domain=[-1, 30], nice=False)),
     y=alt.Y("names:Q", title="first names", scale=alt.Scale(type="symlog")),
 ) + bound.encode(x="alpha:Q")
 Path("out").mkdir(exist_ok=True)

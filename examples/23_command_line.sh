@@ -4,7 +4,7 @@ set -euo pipefail
 mkdir -p out/command_line && cd out/command_line && rm -f curator*
 
 # A made-up hospital.
-python -c 'from discreet.curator.sample import hospital; hospital("visits.parquet", visits=50_000, patients=5_000)'
+python -c 'from discreet.curator.sample import hospital; hospital("visits.parquet", visits=1_000_000, patients=100_000)'
 
 # --8<-- [start:declare]
 cat >visits.toml <<'TOML'

@@ -6,7 +6,7 @@ import discreet as dc
 from discreet.curator.sample import hospital
 
 folder = Path("out/builder")
-visits = hospital(folder / "visits.parquet", visits=100_000, patients=20_000)  # made-up visits
+visits = hospital(folder / "visits.parquet", visits=1_000_000, patients=100_000)  # made-up visits
 for old in folder.glob("ledger.db*"):
     old.unlink()
 curator = dc.Curator({"visits": visits}, budget=dc.ApproxDP(1.0, 1e-6), ledger=folder / "ledger.db")

@@ -22,10 +22,10 @@ with warnings.catch_warnings():
 
 # A view of made-up visits; you have a table already, in Parquet or a lakehouse.
 columns = (
-    "id % 5000 AS patient, element_at(array('cardiology', 'oncology', 'surgery'), CAST(1 + id % 3 AS INT)) AS ward"
+    "id % 100000 AS patient, element_at(array('cardiology', 'oncology', 'surgery'), CAST(1 + id % 3 AS INT)) AS ward"
 )
 columns += ", CAST(id % 100 AS INT) AS age, id % 977 + 0.5D AS cost, CAST(2020 + id % 7 AS INT) AS year"
-session.sql(f"SELECT {columns} FROM range(50000)").createOrReplaceTempView("visits")
+session.sql(f"SELECT {columns} FROM range(1000000)").createOrReplaceTempView("visits")
 
 # --8<-- [start:ask]
 import discreet as dc

@@ -47,6 +47,5 @@ print("doctor", best_of_panel(doctors, score, readmitted, epsilon=0.1).index_)
 Path("out").mkdir(exist_ok=True)
 drawn = [ExponentialLearner(rules, epsilon=1.0).fit(score, readmitted).index_ for _ in range(200)]
 chart = alt.Chart(alt.Data(values=[{"rule": int(i)} for i in drawn]), title="200 fits at epsilon 1").mark_bar()
-chart.encode(x=alt.X("rule:Q", bin=alt.Bin(maxbins=40), title="threshold"), y=alt.Y("count()", title="fits")).save(
-    "out/60_learning.svg"
-)
+x = alt.X("rule:O", title="threshold", axis=alt.Axis(labelAngle=0))
+chart.encode(x=x, y=alt.Y("count()", title="fits")).properties(width=300).save("out/60_learning.svg")

@@ -12,7 +12,7 @@ from pathlib import Path
 from discreet.curator.sample import hospital
 
 folder = Path("out/client")
-hospital(folder / "visits.parquet", visits=20_000, patients=5_000)  # made-up visits
+hospital(folder / "visits.parquet", visits=500_000, patients=100_000)  # made-up visits
 for old in folder.glob("*.db*"):
     old.unlink()
 with socket.create_server(("127.0.0.1", 0)) as free:

@@ -151,13 +151,19 @@ def gallery_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def coverage_page() -> str:
-    """Every construction of the notes with its module and its oracles."""
-    place = importlib.util.spec_from_file_location("coverage", ROOT / "tests/notes/coverage.py")
+def _of_the_notes(name: str) -> Any:  # noqa: ANN401 - a module
+    """A list that the tests of the notes keep."""
+    place = importlib.util.spec_from_file_location(name, ROOT / f"tests/notes/{name}.py")
     assert place is not None
     assert place.loader is not None
     found = importlib.util.module_from_spec(place)
     place.loader.exec_module(found)
+    return found
+
+
+def coverage_page() -> str:
+    """Every construction of the notes with its module and its oracles."""
+    found = _of_the_notes("coverage")
     lines = ["# What the notes construct", "", (found.__doc__ or "").split("\n\n")[1].replace("\n", " "), ""]
     lines += [
         "[The errata](errata.md) say where the notes are wrong.",
@@ -169,8 +175,9 @@ def coverage_page() -> str:
         tests = ", ".join(f"`{oracle.split('::')[1].replace('_', ' ')}`" for oracle in entry.oracles)
         lines.append(f"| {name} | {entry.what} | `{entry.module}` | {tests} |")
     lines += ["", "## Worked examples and exercises", "", "| of the notes | entries | example |", "|---|---|---|"]
-    for asked, (what, entries, example) in found.WORKED.items():
-        link = f"[{what}](gallery.md#{example.replace('_', '-')})"
+    for asked, (what, entries, example) in _of_the_notes("worked").WORKED.items():
+        place = "stories.md" if example.startswith("stories/") else f"gallery.md#{example.replace('_', '-')}"
+        link = f"[{what}]({place})"
         lines.append(f"| {asked} | {', '.join(entries)} | {link} |")
     return "\n".join(lines) + "\n"
 

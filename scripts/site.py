@@ -1,4 +1,4 @@
-"""mkdocs hooks: folders in the navigation, and formulas as MathML, so that a page needs no script and no network.
+"""mkdocs hooks: folders in the navigation, links to whole examples, and formulas as MathML, which need no script.
 
 A navigation entry that ends in "/" stands for every page of that folder: its index, then in the order of its links.
 Formulas are written `$...$`; the browser draws the MathML that is made of them here.
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.pages import Page
 
+    Entry = str | list[str | dict[str, str]]
+
 log = logging.getLogger("mkdocs.hooks.site")  # a warning here fails the strict build
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
-
+PART = re.compile(r'^```\w+\n--8<-- "examples/(?P<name>\d[\w.]+):\w+"\n```$', re.MULTILINE)
 SIZED = re.compile(r"\\[Bb]igg?[lr]?\s*(\\[lr](?:floor|ceil))")  # the converter knows sizes of brackets only
 
 
@@ -31,7 +33,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     return config
 
 
-def _pages(docs: Path, target: str) -> str | list[str]:
+def _pages(docs: Path, target: Entry) -> Entry:
+    if isinstance(target, list):  # of pages with titles, and of folders
+        return [page for part in target for page in ([part] if isinstance(part, dict) else _pages(docs, part))]
     if not target.endswith("/"):
         return target
     index = docs / target / "index.md"
@@ -42,6 +46,26 @@ def _pages(docs: Path, target: str) -> str | list[str]:
     place = {name: at for at, name in reversed(list(enumerate(linked)))}
     pages = sorted((docs / target).glob("*.md"), key=lambda page: (place.get(page.name, len(linked)), page.name))
     return [page.relative_to(docs).as_posix() for page in pages]
+
+
+def on_page_markdown(markdown: str, *, page: Page, **_: object) -> str:
+    """Below the first part of an example that a page shows, link to all of it: there are its imports and its data."""
+    return whole_examples(markdown, up="../" * page.file.src_uri.count("/"))
+
+
+def whole_examples(markdown: str, *, up: str) -> str:
+    """The text with a link after the first part of each example."""
+    linked = set[str]()
+
+    def part(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name in linked:
+            return match[0]
+        linked.add(name)
+        anchor = f"{up}gallery.md#{name.rpartition('.')[0].replace('_', '-')}"
+        return f"{match[0]}\n\n*All of it, with imports and data: [examples/{name}]({anchor}).*\n"
+
+    return PART.sub(part, markdown)
 
 
 def on_page_content(content: str, *, page: Page, **_: object) -> str:

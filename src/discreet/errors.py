@@ -22,11 +22,23 @@ class DiscreetError(Exception):
 
 
 class ParameterError(DiscreetError, ValueError):
-    """A parameter lies outside its domain."""
+    """A parameter lies outside its domain.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> Laplace(epsilon=0, sensitivity=1)
+    Traceback (most recent call last):
+    discreet.errors.ParameterError: need epsilon > 0, got epsilon=0
+    """
 
 
 class DomainError(DiscreetError):
-    """Data or a query lies outside the declared domain."""
+    """Data or a query lies outside the declared domain.
+
+    >>> from discreet.data import Domain, Integer
+    >>> Domain({"age": Integer(0, 119)})["agee"]
+    Traceback (most recent call last):
+    discreet.errors.DomainError: no column 'agee'; did you mean 'age'?
+    """
 
 
 class SourceError(DomainError):
@@ -34,6 +46,13 @@ class SourceError(DomainError):
 
     The message may name places of this machine.  It is for whoever holds the data: a service says one constant
     sentence instead, and writes `declared`, what of the declaration was not found, to the operator's log.
+
+    >>> import discreet as dc
+    >>> table = dc.Table("nowhere.parquet", domain=dc.Domain({"age": dc.Integer(0, 119)}), unit=None)
+    >>> curator = dc.Curator({"visits": table}, budget=dc.PureDP(1), ledger=":memory:")
+    >>> curator.ask("SELECT COUNT(*) FROM visits", epsilon=0.1)
+    Traceback (most recent call last):
+    discreet.errors.SourceError: no file 'nowhere.parquet'
     """
 
     def __init__(self, message: str, *, declared: str | None = None) -> None:
@@ -42,11 +61,27 @@ class SourceError(DomainError):
 
 
 class UnsupportedError(DiscreetError):
-    """No theorem here covers this combination; the message says what to do instead."""
+    """No theorem here covers this combination; the message says what to do instead.
+
+    >>> from discreet.data import Domain, Integer, Table
+    >>> from discreet.queries import parse
+    >>> visits = Table("visits.parquet", domain=Domain({"age": Integer(0, 119)}), unit=None)
+    >>> parse("SELECT * FROM visits", {"visits": visits})
+    Traceback (most recent call last):
+    discreet.errors.UnsupportedError: SELECT * would return rows; name the aggregates you want
+    """
 
 
 class BudgetExhausted(DiscreetError):
-    """The privacy filter refused the spend.  Nothing was run and nothing was spent."""
+    """The privacy filter refused the spend.  Nothing was run and nothing was spent.
+
+    >>> from discreet.composition import PrivacyFilter
+    >>> from discreet.mechanisms import Laplace
+    >>> from discreet.privacy import PureDP
+    >>> PrivacyFilter(PureDP(1)).spend(Laplace(epsilon=2, sensitivity=1).event())
+    Traceback (most recent call last):
+    discreet.errors.BudgetExhausted: budget exhausted: requested PureDP(epsilon=2.0), remaining PureDP(epsilon=1.0)
+    """
 
     def __init__(self, *, requested: object, remaining: object, said: str | None = None) -> None:
         super().__init__(said or f"budget exhausted: requested {requested}, remaining {remaining}")
@@ -55,13 +90,24 @@ class BudgetExhausted(DiscreetError):
 
 
 class LedgerError(DiscreetError):
-    """The record is missing, torn or out of order."""
+    """The record is missing, torn or out of order.
+
+    >>> from discreet.ledger import Anchor
+    >>> Anchor.read("yesterday")
+    Traceback (most recent call last):
+    discreet.errors.LedgerError: need an anchor {"hash": ..., "id": ...}
+    """
 
 
 class ServiceError(DiscreetError):
     """A service refused, withheld an answer, or could not be reached; `kind` says which in one word.
 
     `charged` is True where budget was spent all the same, False where none was, None where nobody can know.
+
+    >>> from discreet.service import Client
+    >>> Client("http://127.0.0.1:1", token="a token")
+    Traceback (most recent call last):
+    discreet.errors.ServiceError: no reply from http://127.0.0.1:1: ConnectError
     """
 
     def __init__(self, message: str, *, kind: str, status: int | None = None, charged: bool | None = False) -> None:
@@ -72,7 +118,14 @@ class ServiceError(DiscreetError):
 
 
 class EntropyError(DiscreetError):
-    """The operating system's generator failed.  Nothing was drawn."""
+    """The operating system's generator failed, or was to be copied.  Nothing was drawn.
+
+    >>> import copy
+    >>> from discreet.hazmat.entropy import SystemRandom
+    >>> copy.copy(SystemRandom())
+    Traceback (most recent call last):
+    discreet.errors.EntropyError: a random source cannot be pickled or copied: its copy would repeat the same noise
+    """
 
 
 def require(condition: bool, rule: str, **received: object) -> None:  # noqa: FBT001 - reads as a sentence

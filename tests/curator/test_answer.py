@@ -6,11 +6,14 @@ import io
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from discreet.curator import Curator
 from discreet.curator.answer import from_bytes
 from discreet.curator.estimate import estimate
 from discreet.curator.plan import plan
+from discreet.curator.show import interval
 from discreet.data import Domain, Identifier, Table, Text
 from discreet.errors import DomainError, ParameterError
 from discreet.privacy.guarantee import ApproxDP
@@ -208,3 +211,29 @@ def test_every_shape_has_a_picture(curator, sql, tmp_path):
     save(curator.ask(sql, epsilon=0.1), tmp_path / "answer.svg")
 
     assert (tmp_path / "answer.svg").read_text().startswith("<svg")
+
+
+@given(
+    st.one_of(st.integers(-(10**12), 10**12), st.floats(-1e9, 1e9)),
+    st.floats(1e-6, 1e9),
+    st.sampled_from([0.0, 0.04, 0.5, 1.0]),
+)
+def test_what_is_printed_covers_the_interval_and_is_as_precise_as_it(value, half, shift):
+    low, high = value - (1 - shift) * half, value + (1 + shift) * half
+    text = interval(value, low, high).replace(",", "")
+    slack = 1e-9 * max(1.0, abs(low), abs(high))
+    if "±" in text:
+        middle, error = map(float, text.split(" ± "))
+        printed = middle - error, middle + error
+    else:
+        printed = tuple(map(float, text.split("(")[1].rstrip(")").split(" to ")))
+
+    assert printed[0] <= low + slack
+    assert printed[1] >= high - slack
+    assert printed[1] - printed[0] <= 2 * half * 1.08 + 3 + slack
+
+
+def test_an_answer_without_error_says_so_and_one_without_a_value_too():
+    assert interval(7, 7, 7) == "7 ± 0"
+    assert interval(None, 0.0, 1.5) == "unknown (0 to 1.5)"
+    assert interval(2.5, 0.0, float("inf")) == "2.5 (0 to inf)"

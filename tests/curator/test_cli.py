@@ -1,12 +1,15 @@
 """discreet.cli, with the files it reads and writes."""
 
 import json
+import tomllib
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from discreet.curator import Curator
+from discreet.curator.config import declaration
+from discreet.curator.sample import DOMAIN
 from discreet.errors import BudgetExhausted, DiscreetError, ParameterError
 from discreet.release import Release
 from tests.curator.commands import SQL, init, run
@@ -159,6 +162,13 @@ def test_the_installed_command_prints_no_traceback(home):
 
     assert done.returncode == 1
     assert done.stderr.startswith("discreet: no file curator.toml")
+
+
+def test_the_demo_declares_its_table_in_a_file_too(tmp_path):
+    run("demo", tmp_path, "--visits", "200")
+    declared = tomllib.loads((tmp_path / "visits.toml").read_text())
+
+    assert declaration("visits", declared) == DOMAIN
 
 
 def test_the_demo_writes_a_report(tmp_path):

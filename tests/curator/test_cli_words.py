@@ -2,8 +2,11 @@
 
 import io
 import re
+import signal
 import statistics
 import sys
+import time
+from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +16,7 @@ from typer.main import get_command
 from benchmarks import audits
 from discreet._version import __version__
 from discreet.cli import app
+from discreet.cli.audit import _stoppable
 from discreet.cli.bench import ratios
 from discreet.curator.balance import budgets_of, record, rich_balances
 from discreet.errors import UnsupportedError
@@ -263,3 +267,34 @@ def test_the_example_of_the_guide_fails_where_a_refused_question_is_answered():
     assert "set -euo pipefail" in text  # a code that was never set fails too
     assert '[ "$too_much $refused $unpriced" = "3 1 2" ]' in text
     assert "|| echo" not in text
+
+
+def test_help_begins_with_what_a_newcomer_needs():
+    shown = run("--help").stdout
+
+    assert shown.index(" demo ") < shown.index(" init ") < shown.index(" explain ") < shown.index(" serve ")
+    assert "New here?" in shown
+
+
+def test_ctrl_c_ends_an_audit_and_its_processes():
+    child = get_context("spawn").Process(target=time.sleep, args=(600,), daemon=True)
+    child.start()
+    with pytest.raises(KeyboardInterrupt), _stoppable():
+        signal.raise_signal(signal.SIGINT)
+    child.join(60)
+
+    assert child.exitcode == -signal.SIGTERM
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_sql_that_cannot_be_read_says_where(home, capsys):
+    init("--declaration", "visits.toml")
+
+    assert typed("ask", "SELECT COUNT(*) FRM visits", "--epsilon", "0.1") == 1
+    assert "cannot read the SQL at 'visits', after 'SELECT COUNT(*) FRM'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--epsilon", "--rho"])
+def test_a_price_that_is_no_number_names_its_option(option, capsys):
+    assert typed("ask", SQL, option, "zero") == 2
+    assert f"{option}: need a finite number, got 'zero'" in capsys.readouterr().err

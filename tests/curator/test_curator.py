@@ -213,3 +213,13 @@ def test_a_missing_file_or_column_is_refused_and_costs_nothing(tmp_path, rows, l
             curator.ask(COUNT, epsilon=0.5)
 
     assert ledger.budget("patient").balance.spent.epsilon == 0
+
+
+def test_a_number_for_a_budget_and_a_table_without_a_name_are_refused_in_words(visits):
+    with pytest.raises(ParameterError, match=r"need a guarantee as budget, such as ApproxDP\(1.0, 1e-6\), got float"):
+        Curator({"visits": visits}, budget=1.0, ledger=":memory:")
+    with pytest.raises(ParameterError, match=r"need tables by name.*got Table"):
+        Curator(visits, budget=PureDP(1), ledger=":memory:")
+    curator = Curator({"visits": visits}, budget=PureDP(1), ledger=":memory:")
+    with pytest.raises(ParameterError, match=r"need a guarantee as budget.*got float"):
+        curator.ask("SELECT COUNT(*) FROM visits", budget=0.1)

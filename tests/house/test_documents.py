@@ -74,6 +74,14 @@ def test_every_error_is_raised_by_an_example_in_the_tests(error):
 
 
 @pytest.mark.parametrize("error", ERRORS)
+def test_the_docstring_of_every_error_raises_it(error):
+    shown = inspect.getdoc(getattr(errors, error)) or ""
+
+    assert ">>> " in shown
+    assert f"\ndiscreet.errors.{error}: " in shown
+
+
+@pytest.mark.parametrize("error", ERRORS)
 def test_the_tree_of_errors_is_drawn(error):
     assert f"── {error} " in (errors.__doc__ or "")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.site import whole_examples
 from tests.house.repository import ROOT, syntax
 
 EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "examples").glob("*.sh")])
@@ -71,6 +72,15 @@ def test_the_example_states_its_idea(path):
     idea = ast.get_docstring(syntax(path)) if path.suffix == ".py" else path.read_text().splitlines()[1].strip("# ")
 
     assert idea
+
+
+def test_the_site_links_to_the_whole_of_an_example_once():
+    """A part that is copied would lack its imports."""
+    part = '```python\n--8<-- "examples/40_workloads.py:release"\n```'
+    made = whole_examples(f"{part}\nand\n\n{part}\n", up="../")
+
+    assert made.count(part) == 2
+    assert made.count("[examples/40_workloads.py](../gallery.md#40-workloads)") == 1
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)

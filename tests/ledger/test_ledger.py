@@ -501,6 +501,16 @@ def test_a_ledger_of_a_later_format_is_refused(tmp_path):
         Ledger.open(path)
 
 
+@pytest.mark.parametrize("target", [None, 7, b"ledger.db"])
+def test_a_ledger_is_not_opened_by_something_that_is_no_place(target, tmp_path, monkeypatch):
+    """None would be a file of that name."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ParameterError, match="need a path, a URL or"):
+        Ledger.open(target)
+
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_ledger_can_be_opened_by_url(tmp_path):
     with Ledger.open(f"sqlite:///{tmp_path}/a b?c#d%20.db") as ledger:
         ledger.register(unit="patient", cap=PureDP(1))

@@ -9,7 +9,8 @@ import re
 import pytest
 
 from tests.house.repository import ROOT, syntax
-from tests.notes.coverage import ENTRIES, WORKED
+from tests.notes.coverage import ENTRIES
+from tests.notes.worked import WORKED
 
 ROOMS = {"A": 14, "B": 11, "C": 12, "D": 8, "E": 10, "F": 12, "G": 14, "H": 12, "I": 20, "J": 7}
 

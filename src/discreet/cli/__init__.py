@@ -14,18 +14,23 @@ from discreet._version import __version__
 from discreet.cli import attack, audit, begin, bench, ledger, models, questions, serve, token
 from discreet.cli.outcome import ending
 
-app = typer.Typer(help="Private answers with error bars, paid for first.", no_args_is_help=True)
-for command in (questions.explain, questions.release, questions.synthesize, questions.ask):
-    app.command()(command)
-for command in (models.fit, models.predict):
-    app.command()(command)
-for command in (begin.init, begin.demo, bench.bench):
-    app.command()(command)
-app.command()(serve.serve)
-app.add_typer(token.app, name="token")
-app.command()(audit.audit)
-app.add_typer(ledger.app, name="ledger")
-app.add_typer(attack.app, name="attack")
+app = typer.Typer(
+    help="Private answers with error bars, paid for first.",
+    epilog="New here?  `discreet demo` makes up a hospital and asks it; `discreet init` declares a table of your own.",
+    no_args_is_help=True,
+)
+COMMANDS = {
+    "To begin": (begin.demo, begin.init),
+    "To ask": (questions.explain, questions.ask, questions.release, questions.synthesize, models.fit, models.predict),
+    "For the steward": (serve.serve,),
+    "To check": (audit.audit, bench.bench),
+}
+for room, commands in COMMANDS.items():
+    for command in commands:
+        app.command(rich_help_panel=room)(command)
+app.add_typer(ledger.app, name="ledger", rich_help_panel="For the steward")
+app.add_typer(token.app, name="token", rich_help_panel="For the steward")
+app.add_typer(attack.app, name="attack", rich_help_panel="To check")
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 - what was typed

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+import signal
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ from discreet.cli.places import to_write
 from discreet.errors import DiscreetError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from discreet.curator.audits.finding import Finding
 
@@ -89,7 +90,7 @@ def _public(only: str | None, whole: bool, samples: int | None, workers: int, se
         typer.echo(f"discreet: left out, as PyTorch is not installed: {', '.join(absent)}", err=True)
     subjects = [subject for subject in subjects if subject.here]
     scale = 1.0 if whole else QUICK
-    with _progress(len(subjects)) as done:
+    with _stoppable(), _progress(len(subjects)) as done:
         return audit_all(subjects, scale=scale, samples=samples, workers=workers, seed=seed, done=done)
 
 
@@ -109,6 +110,23 @@ def _own(
         claim=None if epsilon is None else ApproxDP(epsilon, delta or 0),
         rng=None if seed is None else SeededRandom(seed),
     )
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Ctrl-C ends the processes too: their pool would wait until everything it was given is audited."""
+    from multiprocessing import active_children
+
+    def stop(*_: object) -> None:
+        for child in active_children():
+            child.terminate()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _progress(total: int) -> AbstractContextManager[Callable[[Finding], None]]:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.outcome import UsageError
+from discreet.errors import ParameterError
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+from discreet.privacy.number import exact
 
 if TYPE_CHECKING:
     from discreet.curator import Curator
@@ -50,6 +52,11 @@ def opened(curator: Path, url: str | None) -> Curator | Client:
 
 def price_of(epsilon: str | None, delta: str | None, rho: str | None, *, what: str = "price") -> dict[str, Guarantee]:
     """The budget that was typed."""
+    for name, text in (("epsilon", epsilon), ("delta", delta), ("rho", rho)):
+        try:
+            exact(text or 0)
+        except ParameterError as error:
+            raise UsageError(f"--{name}: {error}") from None
     match epsilon, delta, rho:
         case (str(), None, None):
             return {"budget": PureDP(epsilon)}

@@ -58,6 +58,8 @@ class Curator(Batches):
         engine: Engine | None = None,
         rng: RandomSource | None = None,
     ) -> None:
+        if not isinstance(tables, Mapping):
+            raise ParameterError(f'need tables by name, such as {{"visits": table}}, got {type(tables).__name__}')
         require(bool(tables), "at least one table", tables=list(tables))
         for name, table in tables.items():
             if not isinstance(table, Table):

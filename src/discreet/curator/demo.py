@@ -8,7 +8,7 @@ from pathlib import Path
 
 from discreet.curator.answer import Answer
 from discreet.curator.curator import Curator
-from discreet.curator.sample import hospital
+from discreet.curator.sample import DECLARATION, hospital
 from discreet.curator.show import html
 from discreet.ledger import Budget
 from discreet.privacy.guarantee import ZCDP, ApproxDP
@@ -34,6 +34,7 @@ def demo(folder: str | Path, say: Callable[[object], None], *, visits: int = 1_0
     out = Path(folder)
     say(f"making a hospital of {visits:,} visits ...")
     table = hospital(out / "visits.parquet", visits=visits, patients=max(1, visits // 10))
+    (out / "visits.toml").write_text(DECLARATION, encoding="utf-8")  # to go on with `discreet init`
     for old in out.glob("demo-ledger.db*"):
         old.unlink()
     curator = Curator({"visits": table}, budget=CAP, ledger=out / "demo-ledger.db")
@@ -49,9 +50,10 @@ def demo(folder: str | Path, say: Callable[[object], None], *, visits: int = 1_0
     budget = curator.budget
     assert isinstance(budget, Budget)
     spent = budget.balance.spent
-    say(f"cap {CAP}; spent rho {float(spent.rho):g} of {float(budget.balance.rho_cap or 0):.6g} in the zCDP lane")
+    share = float(spent.rho / (budget.balance.rho_cap or 1))
+    say(f"the five questions took {share:.0%} of a budget of {CAP}: each cost {PRICE}, a price in zCDP")
     anchor = curator.ledger.verify()
-    say(f"the ledger is whole: {anchor}")
+    say(f"the ledger is whole: {anchor.id + 1} entries, last hash {anchor.hash}")
     report = out / "report.html"
     report.write_text(_report(answers, visits, f"{CAP}; spent rho {float(spent.rho):g}"), encoding="utf-8")
     curator.ledger.close()

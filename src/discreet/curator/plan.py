@@ -243,7 +243,9 @@ def spending_of(epsilon: Number | None, budget: Guarantee | None) -> PureDP | Ap
 
 
 def added_or_removed(promise: Guarantee) -> None:
-    """Refuse a promise under another relation: every sensitivity here is for one unit added or removed."""
+    """Refuse what is no promise, and one under another relation: sensitivities are for one unit added or removed."""
+    if not isinstance(promise, Guarantee):
+        raise ParameterError(f"need a guarantee as budget, such as ApproxDP(1.0, 1e-6), got {type(promise).__name__}")
     if promise.neighbours not in (None, AddRemove):
         relation = promise.neighbours.__name__
         raise UnsupportedError(f"answers are private for one unit added or removed (AddRemove), not under {relation}")

@@ -23,6 +23,13 @@ DOMAIN = Domain({
     "cost": Real(0, 5000, step="0.01"),
     "readmitted": Boolean(),
 })  # fmt: skip
+DECLARATION = f"""patient = {{ type = "identifier" }}
+day = {{ type = "date", low = "2025-01-01", high = "2025-12-31" }}
+ward = {{ type = "categorical", values = {list(WARDS)} }}
+age = {{ type = "integer", low = 0, high = 119 }}
+cost = {{ type = "real", low = 0, high = 5000, step = "0.01" }}
+readmitted = {{ type = "boolean" }}
+""".replace("'", '"')  # the same in a file, for `discreet init --declaration`
 
 
 def hospital(path: str | Path, *, visits: int = 1_000_000, patients: int = 100_000, seed: int = 2025) -> Table:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -32,16 +34,39 @@ def _key(value: object) -> str:
 
 def _cell(row: dict[str, object], name: str) -> str:
     value, low, high = row[name], float(row[f"{name}_low"]), float(row[f"{name}_high"])  # type: ignore[arg-type]
+    return interval(value if value is None or isinstance(value, int) else float(value), low, high)  # type: ignore[arg-type]
+
+
+def interval(value: float | None, low: float, high: float) -> str:
+    """A value as precise as its error bar is, which is rounded outwards to three digits.
+
+    >>> interval(28_369, 27_832, 28_906), interval(1702.3612, 1610.1785, 1794.5439)
+    ('28,369 ± 537', '1,702.4 ± 92.3')
+    >>> interval(0.177181, 0.109955, 0.253074), interval(None, 0.0, 5000.0)
+    ('0.1772 (0.1099 to 0.2531)', 'unknown (0 to 5,000)')
+    """
     if value is None:
         return f"unknown ({_number(low)} to {_number(high)})"
-    number = float(value)  # type: ignore[arg-type]
-    if abs((high - number) - (number - low)) <= 0.05 * (high - low):
-        return f"{_number(value)} ± {_number((high - low) / 2)}"
-    return f"{_number(value)} ({_number(low)} to {_number(high)})"
+    half = (high - low) / 2
+    if not 0 < half < math.inf:
+        return f"{_number(value)} ± 0" if half == 0 else f"{_number(value)} ({_number(low)} to {_number(high)})"
+    places = 0 if isinstance(value, int) else max(0, 2 - math.floor(math.log10(half)))
+    middle = value if isinstance(value, int) else round(value, places)
+    text = f"{middle:,}" if isinstance(middle, int) else f"{middle:,.{places}f}"
+    if abs((high - value) - (value - low)) > 0.1 * half:  # lopsided
+        return f"{text} ({_out(low, places, math.floor)} to {_out(high, places, math.ceil)})"
+    return f"{text} ± {_out(max(high - middle, middle - low), places, math.ceil)}"
 
 
-def _number(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{float(value):,.6g}"  # type: ignore[arg-type]
+def _out(value: float, places: int, outwards: Callable[[float], int]) -> str:
+    """The next number of so many places; what is one but for the last digits of a float stays."""
+    steps = value * 10**places
+    close = abs(steps - round(steps)) <= 1e-9 * max(1.0, abs(steps))
+    return f"{(round(steps) if close else outwards(steps)) / 10**places:,.{places}f}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
 
 
 def caption(answer: Answer) -> str:

@@ -80,6 +80,7 @@ class Ledger:
         """
         from discreet.ledger.store import connect
 
+        require(isinstance(target, (str, Path)), 'a path, a URL or ":memory:" for a ledger', target=target)
         first = link(None, kind="genesis", time=now(), format=FORMAT, ledger=uuid4().hex, testing=testing)
         ledger = cls(connect(str(target), create=create, first=first))
         if testing and not ledger.testing:

@@ -55,7 +55,7 @@ def parse(sql: str, schema: Mapping[str, Table]) -> Query:
     try:
         statements = [s for s in sqlglot.parse(sql, dialect="duckdb") if s is not None]
     except (SqlglotError, RecursionError) as error:
-        raise UnsupportedError(f"cannot read the SQL: {str(error).splitlines()[0][:200]}") from None
+        raise UnsupportedError(f"cannot read the SQL{_where(error)}") from None
     if len(statements) != 1 or type(statements[0]) is not exp.Select:
         kind = type(statements[0]).__name__ if statements else "nothing"
         raise UnsupportedError(f"only one SELECT statement can be asked, got {kind}")
@@ -74,6 +74,20 @@ def _nothing_ignored(statement: exp.Select) -> None:
             if value and clause not in SAID:
                 shown = clause.rstrip("_").replace("_", " ").upper()
                 raise UnsupportedError(f"{shown} is not supported in {node.sql(dialect='duckdb')[:80]}")
+
+
+def _where(error: Exception) -> str:
+    """The place at which reading stopped, in the words of the question.
+
+    >>> from sqlglot.errors import ParseError
+    >>> _where(ParseError("no", [{"start_context": "SELECT COUNT(*) FRM ", "highlight": "visits", "line": 1}]))
+    " at 'visits', after 'SELECT COUNT(*) FRM'"
+    """
+    first: dict[str, object] = next(iter(getattr(error, "errors", None) or ()), {})
+    stopped, before = str(first.get("highlight") or ""), str(first.get("start_context") or "").strip()
+    if not stopped:
+        return f": {(str(error).splitlines() or [type(error).__name__])[0][:200]}"
+    return f" at {stopped[:60]!r}" + (f", after {before[-60:]!r}" if before else "")
 
 
 def _select(node: exp.Select, tables: Tables) -> Query:
