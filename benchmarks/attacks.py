@@ -23,7 +23,7 @@ from discreet.attacks import (
 )
 from discreet.attacks.codes.pirates import PIRATES
 from discreet.attacks.confidence import upper
-from discreet.structured.fourier import walsh_hadamard
+from discreet.structured.marginals.fourier import walsh_hadamard
 
 STRATEGIES = ("interleaving", "majority", "minority", "ones", "coin")
 TRIALS = 2000  # of each strategy

@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks import Row, publish
 from discreet.data import Graph
 from discreet.structured import TriangleCount
-from discreet.structured.triangle_sensitivity import Ranked
+from discreet.structured.graphs.triangle_sensitivity import Ranked
 
 RUNS = 400
 METHODS = ("auto", "ladder", "noisy-local")

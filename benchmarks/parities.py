@@ -16,8 +16,8 @@ import numpy as np
 from benchmarks import Row, publish
 from discreet.privacy.guarantee import ApproxDP
 from discreet.structured import ChebyshevConjunctions, ParityProjection, nearest_correlation
-from discreet.structured.conjunction_levels import level_coefficients, multiplier
-from discreet.structured.parity_projection_lift import as_matrix
+from discreet.structured.conjunctions.conjunction_levels import level_coefficients, multiplier
+from discreet.structured.parities.parity_projection_lift import as_matrix
 
 BUDGET = ApproxDP(1.0, 1e-6)
 TABLE = {(30, 500): 0.1445, (100, 100): 0.481, (100, 1000): 0.1505, (100, 10_000): 0.0388}

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from benchmarks import Row, publish
 from discreet.hazmat.entropy import system
 from discreet.structured import GridQuantile, PrivateQuantile
-from discreet.structured.quantile_many import ManyQuantiles
-from discreet.structured.rank_index import RankIndex
+from discreet.structured.quantiles.quantile_many import ManyQuantiles
+from discreet.structured.quantiles.rank_index import RankIndex
 
 Reals = npt.NDArray[np.float64]
 Peer = Callable[[Reals, list[float], float, tuple[float, float], int], Reals]

@@ -21,8 +21,8 @@ from discreet.data.histogram import Histogram
 from discreet.privacy.guarantee import ZCDP, PureDP
 from discreet.queries.ordered import thresholds
 from discreet.structured import ContinualCounter, PrefixTree
-from discreet.structured.banded import Banded
-from discreet.structured.toeplitz import SquareRoot
+from discreet.structured.streams.banded import Banded
+from discreet.structured.streams.toeplitz import SquareRoot
 
 MILLION = 1_000_000
 

@@ -19,7 +19,7 @@ from discreet.queries import marginals
 from discreet.queries.ordered import thresholds
 from discreet.release.gamma2 import gamma2
 from discreet.structured import GridQuantile
-from discreet.structured.prefix_levels import Levels, best_levels
+from discreet.structured.prefixes.prefix_levels import Levels, best_levels
 from tests.house.repository import ROOT
 from tests.scale import counts
 

@@ -49,8 +49,8 @@ from discreet.structured import (
     TriangleCount,
     boosted_parities,
 )
-from discreet.structured.triangle_plan import METHODS
-from discreet.structured.triangle_plan import PURE as PURE_METHODS
+from discreet.structured.graphs.triangle_plan import METHODS
+from discreet.structured.graphs.triangle_plan import PURE as PURE_METHODS
 
 BITS = Domain({"a": Boolean(), "b": Boolean(), "c": Boolean()})
 PURE, RHO, APPROX = PureDP(1), ZCDP("1/10"), ApproxDP(1, 1e-6)

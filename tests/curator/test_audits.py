@@ -31,7 +31,7 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.local import Devices, HeavyHitters, Shuffler
 from discreet.mechanisms import Laplace, SparseVector, Thresholded
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
-from discreet.structured import median_window
+from discreet.structured.medians import median_window
 from discreet.synthesis import linked as linked_tables
 from tests.scale import FULL, counts
 

@@ -18,7 +18,7 @@ from discreet.errors import DomainError, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.privacy.guarantee import ZCDP
 from discreet.queries.marginals import marginals
-from discreet.structured.marginal_release import MarginalRelease
+from discreet.structured.marginals.marginal_release import MarginalRelease
 
 DOMAIN = Domain(
     {

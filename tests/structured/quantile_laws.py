@@ -12,8 +12,8 @@ from math import lcm
 
 from scipy.stats import chisquare
 
-from discreet.structured.quantile_tree import Node, tree
-from discreet.structured.rank_loss import row_sensitivity
+from discreet.structured.quantiles.quantile_tree import Node, tree
+from discreet.structured.quantiles.rank_loss import row_sensitivity
 
 
 def datasets(cells: int, most: int) -> list[tuple[int, ...]]:

@@ -12,9 +12,9 @@ import pytest
 from discreet.data.graph import Graph
 from discreet.errors import ParameterError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.structured.bounded_degree import flow, kept_degrees
-from discreet.structured.extension_choice import UNIT, ExtensionChoice
-from discreet.structured.triangle_packing import Packing, simplex
+from discreet.structured.graphs.bounded_degree import flow, kept_degrees
+from discreet.structured.graphs.extension_choice import UNIT, ExtensionChoice
+from discreet.structured.graphs.triangle_packing import Packing, simplex
 from tests.structured.small_graphs import SmallGraphs
 
 FIVE, FOUR = SmallGraphs(5), SmallGraphs(4)

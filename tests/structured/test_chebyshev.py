@@ -1,4 +1,4 @@
-"""discreet.structured.chebyshev: the polynomial, the program, the weights, and the mechanism, each claim in order."""
+"""discreet.structured.conjunctions.chebyshev: polynomial, program, weights and mechanism, each claim in order."""
 
 import math
 from fractions import Fraction
@@ -15,12 +15,19 @@ from discreet.errors import DomainError, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
-from discreet.structured.chebyshev import ChebyshevConjunctions
-from discreet.structured.chebyshev_polynomial import coefficients, degree, values
-from discreet.structured.conjunction_counts import level_counts, level_sizes, place
-from discreet.structured.conjunction_levels import deviation, krawtchouk, level_coefficients, multiplier, padded, tuned
-from discreet.structured.conjunction_rows import boolean_rows
-from discreet.structured.conjunction_weights import moved, multiples
+from discreet.structured.conjunctions.chebyshev import ChebyshevConjunctions
+from discreet.structured.conjunctions.chebyshev_polynomial import coefficients, degree, values
+from discreet.structured.conjunctions.conjunction_counts import level_counts, level_sizes, place
+from discreet.structured.conjunctions.conjunction_levels import (
+    deviation,
+    krawtchouk,
+    level_coefficients,
+    multiplier,
+    padded,
+    tuned,
+)
+from discreet.structured.conjunctions.conjunction_rows import boolean_rows
+from discreet.structured.conjunctions.conjunction_weights import moved, multiples
 from tests.scale import counts
 
 BUDGET = ApproxDP(1.0, 1e-6)

@@ -1,4 +1,4 @@
-"""discreet.structured.consistency: each claim in the module docstring, in order."""
+"""discreet.structured.marginals.consistency: each claim in the module docstring, in order."""
 
 import numpy as np
 import pytest
@@ -9,11 +9,11 @@ from discreet.data.records import Records
 from discreet.hazmat.entropy import SeededRandom
 from discreet.privacy.guarantee import ZCDP
 from discreet.queries.marginals import marginals
-from discreet.structured.consistency import non_negative
-from discreet.structured.marginal_release import MarginalRelease
-from discreet.structured.residual import residuals_of
-from discreet.structured.residual_kernels import in_threads, project
-from discreet.structured.residual_tables import answers, measured
+from discreet.structured.marginals.consistency import non_negative
+from discreet.structured.marginals.marginal_release import MarginalRelease
+from discreet.structured.marginals.residual import residuals_of
+from discreet.structured.marginals.residual_kernels import in_threads, project
+from discreet.structured.marginals.residual_tables import answers, measured
 from tests.structured.test_residual import mixed
 
 
@@ -60,8 +60,8 @@ def noisy():
     found = release(rows, rng=SeededRandom(2)).unbiased
     values = np.zeros(residuals.coordinates)
     for group in residuals.tables:  # the coordinates of the noisy tables, each from any table that shows it
-        from discreet.structured.residual_kernels import analyse
-        from discreet.structured.residual_tables import corner, spread
+        from discreet.structured.marginals.residual_kernels import analyse
+        from discreet.structured.marginals.residual_tables import corner, spread
 
         for row, start in enumerate(group.starts):
             table = found[start : start + int(np.prod(group.shape))].reshape(1, -1).copy()

@@ -1,4 +1,4 @@
-"""discreet.structured.continual and its strategies: each claim of the module docstrings, in order."""
+"""discreet.structured.streams.continual and its strategies: each claim of the module docstrings, in order."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.hazmat.samplers import discrete_gaussian
 from discreet.privacy.neighbours import EdgeNeighbours, Replace
 from discreet.privacy.number import exact
-from discreet.structured.banded import Banded
-from discreet.structured.continual import ContinualCounter
-from discreet.structured.continual_tree import StreamTree, best_tree
-from discreet.structured.geometric_sums import geometric, power_down, power_up
-from discreet.structured.laplace_sums import LaplaceSums, laplace_tail, log_moment
-from discreet.structured.toeplitz import SquareRoot
+from discreet.structured.streams.banded import Banded
+from discreet.structured.streams.continual import ContinualCounter
+from discreet.structured.streams.continual_tree import StreamTree, best_tree
+from discreet.structured.streams.geometric_sums import geometric, power_down, power_up
+from discreet.structured.streams.laplace_sums import LaplaceSums, laplace_tail, log_moment
+from discreet.structured.streams.toeplitz import SquareRoot
 from tests.scale import counts
 
 RUNS = counts(quick=4000, full=40_000)
@@ -558,7 +558,7 @@ def test_a_counter_is_closed_before_its_state_is_written(tmp_path, monkeypatch):
         os.close(descriptor)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.structured.continual.write_through", interrupted)
+    monkeypatch.setattr("discreet.structured.streams.continual.write_through", interrupted)
     with pytest.raises(KeyboardInterrupt):
         counter.save(tmp_path / "state.json")
     with pytest.raises(UnsupportedError, match="closed"):
@@ -593,7 +593,7 @@ def test_a_state_is_read_after_the_folder_without_it_is_on_the_disk(tmp_path, mo
         raise LedgerError("stop here")
 
     monkeypatch.setattr(os, "fsync", watched)
-    monkeypatch.setattr("discreet.structured.continual_state.State.parse", parsed)
+    monkeypatch.setattr("discreet.structured.streams.continual_state.State.parse", parsed)
     with pytest.raises(LedgerError, match="stop here"):
         ContinualCounter.load(path)
 

@@ -1,12 +1,12 @@
-"""discreet.structured.correlation, grothendieck and parity_projection_exact: the projections, against other solvers."""
+"""discreet.structured.parities.correlation, grothendieck and parity_projection_exact: against other solvers."""
 
 import numpy as np
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.structured.correlation import nearest_correlation, positive_part
-from discreet.structured.grothendieck import KRIVINE, nearest_inner_products
-from discreet.structured.parity_projection_exact import best_cut, nearest_in_polytope
+from discreet.structured.parities.correlation import nearest_correlation, positive_part
+from discreet.structured.parities.grothendieck import KRIVINE, nearest_inner_products
+from discreet.structured.parities.parity_projection_exact import best_cut, nearest_in_polytope
 
 TIGHT = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
 SIZES = [(2, 5), (5, 30), (10, 20), (30, 50), (30, 500), (100, 10), (100, 1000)]

@@ -1,4 +1,4 @@
-"""discreet.structured.degrees: every sensitivity by going through all graphs on five vertices."""
+"""discreet.structured.graphs.degrees: every sensitivity by going through all graphs on five vertices."""
 
 import math
 
@@ -13,7 +13,7 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.privacy.event import LaplaceEvent
 from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import EdgeNeighbours
-from discreet.structured.degrees import DegreeHistogram, DegreeSequence, EdgeCount, non_increasing
+from discreet.structured.graphs.degrees import DegreeHistogram, DegreeSequence, EdgeCount, non_increasing
 from tests.structured.small_graphs import SmallGraphs
 
 FIVE = SmallGraphs(5)

@@ -1,4 +1,4 @@
-"""discreet.structured.ladder: each claim in the module docstring, on every graph with four vertices; then the draw."""
+"""discreet.structured.graphs.ladder: each claim, on every graph with four vertices; then the draw."""
 
 import math
 from bisect import bisect_left
@@ -15,7 +15,7 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.privacy.event import ExponentialEvent
 from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import EdgeNeighbours
-from discreet.structured.ladder import Ladder, _Rungs
+from discreet.structured.graphs.ladder import Ladder, _Rungs
 from tests.scale import counts
 from tests.structured.small_graphs import SmallGraphs
 

@@ -1,4 +1,4 @@
-"""discreet.structured.marginal_release and residual_plan: each claim in the module docstrings, in order."""
+"""discreet.structured.marginals.marginal_release and residual_plan: each claim in the module docstrings, in order."""
 
 import itertools
 import math
@@ -24,11 +24,11 @@ from discreet.privacy.neighbours import AddRemove, NullRow, Replace
 from discreet.privacy.number import exact
 from discreet.queries.marginals import marginals
 from discreet.queries.products import parities
-from discreet.structured import residual_plan
-from discreet.structured.marginal_release import MarginalRelease
-from discreet.structured.residual import inverse_norms, residuals_of
-from discreet.structured.residual_plan import plan, replaced
-from discreet.structured.residual_tables import _tasks
+from discreet.structured.marginals import residual_plan
+from discreet.structured.marginals.marginal_release import MarginalRelease
+from discreet.structured.marginals.residual import inverse_norms, residuals_of
+from discreet.structured.marginals.residual_plan import plan, replaced
+from discreet.structured.marginals.residual_tables import _tasks
 from tests.scale import counts
 from tests.structured.test_residual import helmert, mixed
 
@@ -292,7 +292,7 @@ def test_the_noise_has_the_predicted_variance(factor):
     rows = Records.random(workload.domain, 3000, seed=8)
     errors = release(rows, rng=SeededRandom(1)).unbiased - workload.answer(rows)
     statistic = 0.0
-    from discreet.structured.residual_kernels import analyse
+    from discreet.structured.marginals.residual_kernels import analyse
 
     errors = errors.reshape(1, -1) * factor
     analyse(errors, np.array(shape))
@@ -464,7 +464,7 @@ def test_a_plan_without_noise_is_refused_whatever_made_it(broken, n, monkeypatch
         found.noise[-1] = broken
         return found
 
-    monkeypatch.setattr("discreet.structured.marginal_release.plan", without)
+    monkeypatch.setattr("discreet.structured.marginals.marginal_release.plan", without)
     release = MarginalRelease(WORKLOADS[0], budget=ZCDP(0.5), n=n)
 
     with pytest.raises(UnsupportedError, match="no noise was found"):

@@ -1,4 +1,4 @@
-"""discreet.structured.node_privacy and node_triangles: claims, errors, and the bound read off the data."""
+"""discreet.structured.graphs.node_privacy and node_triangles: claims, errors, and the bound read off the data."""
 
 import math
 
@@ -97,7 +97,7 @@ def test_an_audit_finds_no_more_than_epsilon():
         honest = NodeEdgeCount(epsilon=1, degree_bound=3)
 
         def releases(self, graph, count, *, rng=None):
-            from discreet.structured.bounded_degree import flow
+            from discreet.structured.graphs.bounded_degree import flow
 
             return self.honest._noise(3)(np.full(count, flow(graph, 3)), rng=rng)
 

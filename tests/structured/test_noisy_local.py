@@ -1,4 +1,4 @@
-"""discreet.structured.noisy_local: the margin is the least one, and delta is exact on the discrete law."""
+"""discreet.structured.graphs.noisy_local: the margin is the least one, and delta is exact on the discrete law."""
 
 import math
 from fractions import Fraction
@@ -13,7 +13,7 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.privacy.event import ApproxEvent, LaplaceEvent
 from discreet.privacy.guarantee import ApproxDP, PureDP
 from discreet.privacy.neighbours import EdgeNeighbours
-from discreet.structured.noisy_local import NoisyLocal, SensitivityBound
+from discreet.structured.graphs.noisy_local import NoisyLocal, SensitivityBound
 from tests.scale import counts
 
 

@@ -1,4 +1,4 @@
-"""discreet.structured.parity_projection: each claim in the module docstring, in order."""
+"""discreet.structured.parities.parity_projection: each claim in the module docstring, in order."""
 
 import math
 from fractions import Fraction
@@ -19,10 +19,10 @@ from discreet.privacy.gaussian_profile import gaussian_vector_delta
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from discreet.privacy.neighbours import AddRemove, NullRow, Replace
 from discreet.queries.products import parities as workload_of_parities
-from discreet.structured.correlation import nearest_correlation
-from discreet.structured.parity_projection import ParityProjection
-from discreet.structured.parity_projection_lift import as_matrix, as_pairs, gram, nearest_moments, structure
-from discreet.structured.parity_projection_release import ProjectedParities
+from discreet.structured.parities.correlation import nearest_correlation
+from discreet.structured.parities.parity_projection import ParityProjection
+from discreet.structured.parities.parity_projection_lift import as_matrix, as_pairs, gram, nearest_moments, structure
+from discreet.structured.parities.parity_projection_release import ProjectedParities
 from tests.scale import counts
 
 BUDGET = ApproxDP(1.0, 1e-6)

@@ -1,4 +1,4 @@
-"""discreet.structured.parity_projection_boosted: the base keeps its budget, and boosting reaches every pair."""
+"""discreet.structured.parities.parity_projection_boosted: the base keeps its budget, boosting reaches every pair."""
 
 from fractions import Fraction
 from itertools import combinations, product
@@ -13,7 +13,7 @@ from discreet.privacy.guarantee import ZCDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.queries.products import monotone_conjunctions, parities
 from discreet.queries.workload import Rows
-from discreet.structured.parity_projection_boosted import SampledParities, boosted_parities
+from discreet.structured.parities.parity_projection_boosted import SampledParities, boosted_parities
 
 PAIRS = parities(5, 2)
 

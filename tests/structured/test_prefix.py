@@ -1,4 +1,4 @@
-"""discreet.structured.prefix_tree and its parts: each claim of the module docstrings, in order."""
+"""discreet.structured.prefixes.prefix_tree and its parts: each claim of the module docstrings, in order."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.privacy.number import exact
 from discreet.queries.ordered import ranges, thresholds
 from discreet.release.noise import variance
-from discreet.structured.prefix_levels import Levels, best_levels, radices
-from discreet.structured.prefix_root import SteppedRoot
-from discreet.structured.prefix_tree import PrefixTree
+from discreet.structured.prefixes.prefix_levels import Levels, best_levels, radices
+from discreet.structured.prefixes.prefix_root import SteppedRoot
+from discreet.structured.prefixes.prefix_tree import PrefixTree
 from tests.scale import counts
 
 RUNS = counts(quick=4000, full=40_000)

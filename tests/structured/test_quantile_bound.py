@@ -1,4 +1,4 @@
-"""discreet.structured.quantile_bound: each claim in the module docstring, in order."""
+"""discreet.structured.quantiles.quantile_bound: each claim in the module docstring, in order."""
 
 from fractions import Fraction
 from itertools import product
@@ -13,8 +13,8 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.privacy.event import ExponentialEvent, PureEvent
 from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import AddRemove
-from discreet.structured.quantile_bound import QuantileBound
-from discreet.structured.rank_loss import row_sensitivity
+from discreet.structured.quantiles.quantile_bound import QuantileBound
+from discreet.structured.quantiles.rank_loss import row_sensitivity
 from tests.mechanisms.selection_laws import exponential_law, flip_law
 from tests.scale import counts as scale
 from tests.structured.quantile_laws import datasets, grown, softmax, worst

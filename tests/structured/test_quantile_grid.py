@@ -1,4 +1,4 @@
-"""discreet.structured.rank_loss and quantile_grid: each claim in their docstrings, in order."""
+"""discreet.structured.quantiles.rank_loss and quantile_grid: each claim in their docstrings, in order."""
 
 from fractions import Fraction
 from itertools import product
@@ -16,7 +16,7 @@ from discreet.privacy.event import ExponentialEvent, PureEvent
 from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.structured import GridQuantile
-from discreet.structured.rank_loss import quantile_fraction, rank_loss, row_sensitivity
+from discreet.structured.quantiles.rank_loss import quantile_fraction, rank_loss, row_sensitivity
 from tests.mechanisms.selection_laws import exponential_law, flip_law
 from tests.scale import counts as scale
 from tests.structured.quantile_laws import datasets, grown, loss, softmax, worst

@@ -1,4 +1,4 @@
-"""discreet.structured.quantile_tree, quantile_joint, quantile_many and quantile_predict: each claim, in order."""
+"""discreet.structured.quantiles.quantile_tree, quantile_joint, quantile_many and quantile_predict: each claim."""
 
 from collections import Counter
 from fractions import Fraction
@@ -16,13 +16,14 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.privacy.event import ExponentialEvent, RepeatedEvent
 from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import AddRemove
-from discreet.structured import GridQuantiles, quantile_many
-from discreet.structured.quantile_joint import draw_all
-from discreet.structured.quantile_joint_weights import Floating, JointWeights, Whole, levels_of
-from discreet.structured.quantile_predict import joint_sensitivity, predicted
-from discreet.structured.quantile_tree import inherited, tree
-from discreet.structured.rank_draw import Part
-from discreet.structured.rank_index import CountIndex
+from discreet.structured import GridQuantiles
+from discreet.structured.quantiles import quantile_many
+from discreet.structured.quantiles.quantile_joint import draw_all
+from discreet.structured.quantiles.quantile_joint_weights import Floating, JointWeights, Whole, levels_of
+from discreet.structured.quantiles.quantile_predict import joint_sensitivity, predicted
+from discreet.structured.quantiles.quantile_tree import inherited, tree
+from discreet.structured.quantiles.rank_draw import Part
+from discreet.structured.quantiles.rank_index import CountIndex
 from tests.scale import counts as scale
 from tests.structured.quantile_laws import (
     datasets,

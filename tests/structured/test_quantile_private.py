@@ -1,4 +1,4 @@
-"""discreet.structured.private_quantile and the ranks it works on: each claim in their docstrings."""
+"""discreet.structured.quantiles.private_quantile and the ranks it works on: each claim in their docstrings."""
 
 from collections import Counter
 from fractions import Fraction
@@ -16,10 +16,11 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.privacy.event import ExponentialEvent
 from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import AddRemove
-from discreet.structured import PrivateQuantile, rank_index
-from discreet.structured.rank_draw import Part, draw
-from discreet.structured.rank_index import CountIndex, Points, RankIndex
-from discreet.structured.rank_spread import TIED, rows_before, spread
+from discreet.structured import PrivateQuantile
+from discreet.structured.quantiles import rank_index
+from discreet.structured.quantiles.rank_draw import Part, draw
+from discreet.structured.quantiles.rank_index import CountIndex, Points, RankIndex
+from discreet.structured.quantiles.rank_spread import TIED, rows_before, spread
 from tests.scale import counts as scale
 from tests.structured import quantile_laws
 from tests.structured.quantile_laws import loss, pvalue, softmax

@@ -1,4 +1,4 @@
-"""discreet.structured.residual, residual_tables, residual_kernels and fourier: each claim, in order."""
+"""discreet.structured.marginals.residual, residual_tables, residual_kernels and fourier: each claim, in order."""
 
 import itertools
 import math
@@ -16,11 +16,11 @@ from discreet.data.records import Records
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.queries.marginals import marginals
 from discreet.queries.products import parities
-from discreet.structured import residual
-from discreet.structured.fourier import parities_from_tables, tables_from_parities, walsh_hadamard
-from discreet.structured.residual import inverse_norms, residuals_of
-from discreet.structured.residual_kernels import analyse, synthesise
-from discreet.structured.residual_tables import answers, measured
+from discreet.structured.marginals import residual
+from discreet.structured.marginals.fourier import parities_from_tables, tables_from_parities, walsh_hadamard
+from discreet.structured.marginals.residual import inverse_norms, residuals_of
+from discreet.structured.marginals.residual_kernels import analyse, synthesise
+from discreet.structured.marginals.residual_tables import answers, measured
 
 
 def mixed(*sizes):

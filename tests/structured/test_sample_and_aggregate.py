@@ -1,4 +1,4 @@
-"""discreet.structured.sample_and_aggregate: one row changes one result, whatever the statistic does."""
+"""discreet.structured.medians.sample_and_aggregate: one row changes one result, whatever the statistic does."""
 
 import math
 from fractions import Fraction

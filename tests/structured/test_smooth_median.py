@@ -17,7 +17,7 @@ from discreet.privacy.guarantee import ApproxDP, PureDP
 from discreet.privacy.neighbours import AddRemove, EdgeNeighbours, Replace, datasets, neighbouring_pairs
 from discreet.privacy.number import exact
 from discreet.structured import SmoothMedian, StableMedian
-from discreet.structured.median_window import OUTWARD, Grid, Window
+from discreet.structured.medians.median_window import OUTWARD, Grid, Window
 from tests.scale import counts
 
 SAMPLES = counts(quick=100_000, full=1_000_000)

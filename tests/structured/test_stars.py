@@ -1,4 +1,4 @@
-"""discreet.structured.stars: every claim in the module docstring, on every graph with five vertices."""
+"""discreet.structured.graphs.stars: every claim in the module docstring, on every graph with five vertices."""
 
 import math
 from fractions import Fraction
@@ -14,7 +14,7 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.privacy.event import PureEvent
 from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import EdgeNeighbours
-from discreet.structured.stars import StarCount, StarSensitivity, stars
+from discreet.structured.graphs.stars import StarCount, StarSensitivity, stars
 from tests.structured.small_graphs import SmallGraphs
 
 FIVE = SmallGraphs(5)

@@ -1,4 +1,4 @@
-"""discreet.structured.triangle_sensitivity: against every graph on five vertices, and sparse matrices on more."""
+"""discreet.structured.graphs.triangle_sensitivity: against every graph on five vertices, and sparse matrices."""
 
 from fractions import Fraction
 from functools import cache
@@ -9,7 +9,12 @@ import pytest
 import scipy.sparse
 
 from discreet.data.graph import Graph
-from discreet.structured.triangle_sensitivity import Ranked, TriangleSensitivity, smooth_maximum, smooth_sensitivity
+from discreet.structured.graphs.triangle_sensitivity import (
+    Ranked,
+    TriangleSensitivity,
+    smooth_maximum,
+    smooth_sensitivity,
+)
 from tests.structured.small_graphs import SmallGraphs
 
 FIVE = SmallGraphs(5)

@@ -1,4 +1,4 @@
-"""discreet.structured.triangles and triangle_plan: each method keeps its claim, and the choice sees no graph."""
+"""discreet.structured.graphs.triangles and triangle_plan: each method keeps its claim, and the choice sees no graph."""
 
 import math
 from fractions import Fraction
@@ -17,9 +17,9 @@ from discreet.privacy.event import ApproxEvent, ExponentialEvent, PureEvent
 from discreet.privacy.guarantee import ApproxDP, PureDP
 from discreet.privacy.neighbours import EdgeNeighbours
 from discreet.structured import TriangleBound, TriangleCount
-from discreet.structured.edge_smoothing import EdgeSmoothing
-from discreet.structured.triangle_plan import METHODS, PURE, _above, choose
-from discreet.structured.triangle_sensitivity import Ranked, smooth_sensitivity
+from discreet.structured.graphs.edge_smoothing import EdgeSmoothing
+from discreet.structured.graphs.triangle_plan import METHODS, PURE, _above, choose
+from discreet.structured.graphs.triangle_sensitivity import Ranked, smooth_sensitivity
 from tests.scale import counts
 from tests.structured.small_graphs import SmallGraphs
 

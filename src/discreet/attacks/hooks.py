@@ -31,15 +31,15 @@ from discreet.privacy.guarantee import ApproxDP
 from discreet.privacy.number import exact
 from discreet.queries.workload import swaps
 from discreet.release.online_session import Gate
-from discreet.structured.ladder import Ladder
-from discreet.structured.marginal_release import MarginalRelease
-from discreet.structured.noisy_local import NoisyLocal, SensitivityBound
-from discreet.structured.quantile_bound import QuantileBound
-from discreet.structured.quantile_grid import GridQuantile
-from discreet.structured.quantile_many import ManyQuantiles
+from discreet.structured.graphs.ladder import Ladder
+from discreet.structured.graphs.noisy_local import NoisyLocal, SensitivityBound
+from discreet.structured.marginals.marginal_release import MarginalRelease
+from discreet.structured.quantiles.quantile_bound import QuantileBound
+from discreet.structured.quantiles.quantile_grid import GridQuantile
+from discreet.structured.quantiles.quantile_many import ManyQuantiles
 
 if TYPE_CHECKING:
-    from discreet.structured.rank_index import CountIndex, RankIndex
+    from discreet.structured.quantiles.rank_index import CountIndex, RankIndex
 
 RUNGS = 200  # of a ladder, compared one by one
 

@@ -27,9 +27,9 @@ from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import Replace
 from discreet.privacy.number import Number, exact
 from discreet.release.gamma2_closed import thresholds_bound
-from discreet.structured.prefix_levels import best_levels
-from discreet.structured.quantile_grid import GridQuantile
-from discreet.structured.toeplitz import SquareRoot
+from discreet.structured.prefixes.prefix_levels import best_levels
+from discreet.structured.quantiles.quantile_grid import GridQuantile
+from discreet.structured.streams.toeplitz import SquareRoot
 
 GAMMA2 = {  # of the triangle of ones, from below and above: certified by the solver of discreet.release.gamma2
     1: (1.0, 1.0),

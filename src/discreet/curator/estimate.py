@@ -11,7 +11,7 @@ declared range: never an error, never a division by zero.  A group without rows 
 interval is then about nothing.  Variances divide by the number of rows.  Proof: docs/theory/planning.md.
 
 Quantiles: the chosen cell of the grid, between two more choices that lie below and above the quantile
-with probability 1 - beta together (`discreet.structured.quantile_bound`).
+with probability 1 - beta together (`discreet.structured.quantiles.quantile_bound`).
 """
 
 from __future__ import annotations

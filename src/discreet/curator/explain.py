@@ -19,8 +19,8 @@ from discreet.privacy.number import Number, exact
 from discreet.queries.compile import Part, Rank
 from discreet.queries.expression import number
 from discreet.queries.query import Aggregate, Query
-from discreet.structured.quantile_bound import QuantileBound
-from discreet.structured.quantile_grid import GridQuantile
+from discreet.structured.quantiles.quantile_bound import QuantileBound
+from discreet.structured.quantiles.quantile_grid import GridQuantile
 
 if TYPE_CHECKING:
     from discreet.curator.estimate import Noisy

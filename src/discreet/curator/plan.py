@@ -35,8 +35,8 @@ from discreet.privacy.number import Number, down, exact, up
 from discreet.queries.compile import Grouping, Part, Rank, free, groupings, parts
 from discreet.queries.expression import number
 from discreet.queries.query import Aggregate, Query
-from discreet.structured.quantile_bound import QuantileBound
-from discreet.structured.quantile_grid import GridQuantile
+from discreet.structured.quantiles.quantile_bound import QuantileBound
+from discreet.structured.quantiles.quantile_grid import GridQuantile
 
 MOST_ROWS = 1_000_000_000  # of one unit
 LEAST, MOST = Fraction(1, 10**30), Fraction(10**9)  # what a question may cost; beyond, floats of the forecast fail

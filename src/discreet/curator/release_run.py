@@ -133,7 +133,7 @@ def _plain(made: Release | SimilarRelease) -> Release:
 def _fits(reading: Reading, mechanism: object) -> None:
     """Tables that an engine counts one by one may keep other rows of a unit each: not every proof allows that."""
     from discreet.release.independent import IndependentNoise
-    from discreet.structured.marginal_release import MarginalRelease
+    from discreet.structured.marginals.marginal_release import MarginalRelease
 
     if reading.by_tables and not isinstance(mechanism, IndependentNoise | MarginalRelease):
         raise UnsupportedError(

@@ -28,7 +28,7 @@ from discreet.privacy.enclosure import root_bounds
 from discreet.privacy.event import ComposedEvent, Event
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.number import Number, exact
-from discreet.structured.private_quantile import PrivateQuantile
+from discreet.structured.quantiles.private_quantile import PrivateQuantile
 
 if TYPE_CHECKING:
     import numpy as np

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.hazmat.entropy import RandomSource
     from discreet.privacy.event import Event
     from discreet.release.release import Release
-    from discreet.structured.prefix_tree import PrefixTree
+    from discreet.structured.prefixes.prefix_tree import PrefixTree
 
 LISTED = 1 << 26  # cells of a universe that a mechanism may list
 ROUNDS = (10, 30, 100)
@@ -50,7 +50,7 @@ def _factorization(workload: Workload, budget: Guarantee, n: int | None) -> Rele
 def _marginal_release(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:
     if not isinstance(workload, Marginals):
         raise UnsupportedError("it releases marginal tables only")
-    from discreet.structured.marginal_release import MarginalRelease
+    from discreet.structured.marginals.marginal_release import MarginalRelease
 
     return MarginalRelease(workload, budget=budget, n=n, objective="max")
 
@@ -72,7 +72,7 @@ class Prefixes:
     @property
     def tree(self) -> PrefixTree:
         """The mechanism."""
-        from discreet.structured.prefix_tree import PrefixTree
+        from discreet.structured.prefixes.prefix_tree import PrefixTree
 
         return PrefixTree(self.workload, budget=self.budget, n=self.n)
 
@@ -100,7 +100,7 @@ class Prefixes:
 def _parities(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:
     if not isinstance(workload, Products) or workload.kind != "parity" or workload.at_most or workload.k % 2:
         raise UnsupportedError("it releases the parities of an even number of bits only")
-    from discreet.structured.parity_projection_release import ProjectedParities
+    from discreet.structured.parities.parity_projection_release import ProjectedParities
 
     return ProjectedParities(workload, budget=budget, n=n)
 

@@ -16,7 +16,7 @@ from discreet.privacy.guarantee import Guarantee, PureDP
 from discreet.queries.marginals import Marginals, marginals
 from discreet.release.independent import IndependentNoise
 from discreet.release.models.estimate import Measurement
-from discreet.structured.marginal_release import MarginalRelease
+from discreet.structured.marginals.marginal_release import MarginalRelease
 
 if TYPE_CHECKING:
     from discreet.queries.workload import Countable

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from discreet.queries.workload import Countable
     from discreet.release.independent import IndependentNoise
     from discreet.release.mwem import MWEM
-    from discreet.structured.marginal_release import MarginalRelease
+    from discreet.structured.marginals.marginal_release import MarginalRelease
     from discreet.synthesis.explain import Explanation
 
 Method = Literal["adaptive", "tree", "independent", "mwem"]

@@ -28,8 +28,8 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy import ApproxDP
 from discreet.queries.compile import Rank
-from discreet.structured.quantile_bound import QuantileBound
-from discreet.structured.quantile_grid import GridQuantile
+from discreet.structured.quantiles.quantile_bound import QuantileBound
+from discreet.structured.quantiles.quantile_grid import GridQuantile
 from tests.curator.checks.worlds import World
 
 CAP = ApproxDP(10**9, Fraction(1, 2))

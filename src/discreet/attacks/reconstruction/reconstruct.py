@@ -104,7 +104,7 @@ def _hadamard(answers: Floats) -> Reconstruction:
     """h_0 = y_0, h_i = 2 y_i - y_0, x = H h / n."""
     import numpy as np
 
-    from discreet.structured.fourier import walsh_hadamard
+    from discreet.structured.marginals.fourier import walsh_hadamard
 
     n = len(answers)
     require(n & (n - 1) == 0, "a power of two answers", answers=n)

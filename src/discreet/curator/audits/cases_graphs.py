@@ -9,11 +9,11 @@ from typing import Any
 from discreet.curator.audits.case import Case, Cases, Seen, Subject
 from discreet.data.graph import Graph
 from discreet.privacy.number import exact
-from discreet.structured.degrees import DegreeHistogram, DegreeSequence, EdgeCount
-from discreet.structured.node_privacy import DegreeBound, NodeDegreeHistogram, NodeEdgeCount
-from discreet.structured.node_triangles import NodeTriangleCount
-from discreet.structured.stars import StarCount
-from discreet.structured.triangles import TriangleBound, TriangleCount
+from discreet.structured.graphs.degrees import DegreeHistogram, DegreeSequence, EdgeCount
+from discreet.structured.graphs.node_privacy import DegreeBound, NodeDegreeHistogram, NodeEdgeCount
+from discreet.structured.graphs.node_triangles import NodeTriangleCount
+from discreet.structured.graphs.stars import StarCount
+from discreet.structured.graphs.triangles import TriangleBound, TriangleCount
 
 VERTICES = 5
 STAR = tuple((0, leaf) for leaf in range(1, VERTICES))

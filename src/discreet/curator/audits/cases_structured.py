@@ -14,21 +14,21 @@ from discreet.privacy.guarantee import ZCDP, Guarantee, PureDP
 from discreet.privacy.neighbours import Replace
 from discreet.queries.ordered import thresholds
 from discreet.queries.products import parities
-from discreet.structured.chebyshev import ChebyshevConjunctions
-from discreet.structured.continual import ContinualCounter
-from discreet.structured.ladder import Ladder
-from discreet.structured.marginal_release import MarginalRelease
-from discreet.structured.noisy_local import NoisyLocal, SensitivityBound
-from discreet.structured.parity_projection import ParityProjection
-from discreet.structured.parity_projection_boosted import boosted_parities
-from discreet.structured.parity_projection_release import ProjectedParities
-from discreet.structured.prefix_tree import PrefixTree
-from discreet.structured.private_quantile import PrivateQuantile
-from discreet.structured.quantile_grid import GridQuantile
-from discreet.structured.quantile_grid_many import GridQuantiles
-from discreet.structured.sample_and_aggregate import SampleAndAggregate
-from discreet.structured.smooth_median import SmoothMedian
-from discreet.structured.stable_median import StableMedian
+from discreet.structured.conjunctions.chebyshev import ChebyshevConjunctions
+from discreet.structured.graphs.ladder import Ladder
+from discreet.structured.graphs.noisy_local import NoisyLocal, SensitivityBound
+from discreet.structured.marginals.marginal_release import MarginalRelease
+from discreet.structured.medians.sample_and_aggregate import SampleAndAggregate
+from discreet.structured.medians.smooth_median import SmoothMedian
+from discreet.structured.medians.stable_median import StableMedian
+from discreet.structured.parities.parity_projection import ParityProjection
+from discreet.structured.parities.parity_projection_boosted import boosted_parities
+from discreet.structured.parities.parity_projection_release import ProjectedParities
+from discreet.structured.prefixes.prefix_tree import PrefixTree
+from discreet.structured.quantiles.private_quantile import PrivateQuantile
+from discreet.structured.quantiles.quantile_grid import GridQuantile
+from discreet.structured.quantiles.quantile_grid_many import GridQuantiles
+from discreet.structured.streams.continual import ContinualCounter
 
 DELTA = 0.01  # can be seen with a few thousand releases
 BEFORE, AFTER = (0, 2, 0, 2, 0), (0, 3, 0, 2, 0)  # rows at each of five values

@@ -33,7 +33,7 @@ from discreet.privacy.event import Event, GaussianEvent, PoissonSampledEvent, Re
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee
 from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import Number, down, exact, up
-from discreet.structured.banded import Banded
+from discreet.structured.streams.banded import Banded
 
 POINT = 26  # bits of a gradient below the clipping length
 SLACK = Fraction(1, 2**20)  # by which a clipped gradient may be too long

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, require
 from discreet.learning.pac.hypotheses import sums, truths
-from discreet.structured.fourier import walsh_hadamard
+from discreet.structured.marginals.fourier import walsh_hadamard
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,0 +1,1 @@
+"""Conjunctions of few literals from the counts of fewer."""

@@ -1,0 +1,1 @@
+"""Counts of a graph, with one edge or one vertex hidden."""

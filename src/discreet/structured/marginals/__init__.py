@@ -1,0 +1,1 @@
+"""Marginal tables with the least noise."""

@@ -1,0 +1,1 @@
+"""Medians by smooth sensitivity and stability, and estimates from samples."""

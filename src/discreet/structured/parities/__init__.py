@@ -1,0 +1,1 @@
+"""Parities of few attributes, projected on what rows can have."""

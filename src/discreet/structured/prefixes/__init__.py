@@ -1,0 +1,1 @@
+"""Prefixes and ranges of an ordered column."""

@@ -1,0 +1,1 @@
+"""Quantiles of rows, of grids and of many groups."""
