@@ -17,8 +17,18 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.hazmat.entropy import RandomSource
+from discreet.learning.rounds.sums import means, moments
+from discreet.learning.rounds.vectors import FINE, Lattice, lattice_centre, lattice_radius
 from discreet.learning.row_by_row import squares
-from discreet.learning.vectors.clipped_moments import noisy_means, noisy_moments, noisy_radius, shrunk
+from discreet.learning.vectors.clipped_moments import (
+    SCALE,
+    noisy_means,
+    noisy_moments,
+    noisy_radius,
+    released_means,
+    released_moments,
+    shrunk,
+)
 from discreet.privacy.event import Event
 from discreet.release.allowance import Allowance
 
@@ -49,22 +59,29 @@ def entries(width: int) -> int:
 
 
 def subspace(
-    vectors: Floats, largest: float, *, allowance: Allowance, amount: Fraction, rng: RandomSource | None
+    vectors: Floats | Lattice, largest: float, *, allowance: Allowance, amount: Fraction, rng: RandomSource | None
 ) -> Subspace:
-    """Learn from vectors no longer than `largest`, for `amount` of the allowance."""
+    """Learn from vectors no longer than `largest`, in memory or in an engine, for `amount` of the allowance."""
     import numpy as np
 
-    width = vectors.shape[1]
-    one = np.zeros(len(vectors), dtype=np.int64)
+    in_engine = isinstance(vectors, Lattice)
+    width = vectors.design.width if in_engine else vectors.shape[1]
+    one = np.zeros(0 if in_engine else len(vectors), dtype=np.int64)
     later = (1 - MEAN - RADIUS) * amount
-    rough = noisy_means(vectors, one, 1, radius=largest, allowance=allowance, share=MEAN * amount, rng=rng)
+    if in_engine:
+        reach = lattice_radius(largest)
+        sums = means(vectors.moved(np.zeros(width, dtype=np.int64)), reach)[None]
+        rough = released_means(sums, reach / FINE, allowance, MEAN * amount, rng)
+    else:
+        rough = noisy_means(vectors, one, 1, radius=largest, allowance=allowance, share=MEAN * amount, rng=rng)
     centre = np.clip(shrunk(rough.means[0], rough.sum_sd / max(float(rough.counts[0]), rough.count_sd, 1.0)), -1.0, 1.0)
-    moved = vectors - centre
-    lengths = np.sqrt(squares(moved))
-    reach = largest + float(np.sqrt((centre * centre).sum()))
+    if in_engine:
+        away, centre = vectors.moved(lattice_centre(centre)), lattice_centre(centre) / FINE
+    else:
+        moved = vectors - centre
     radius, chosen = noisy_radius(
-        lengths,
-        reach,
+        away.outside if in_engine else np.sqrt(squares(moved)),
+        largest + float(np.sqrt((centre * centre).sum())),
         width,
         rows=float(rough.counts[0]),
         allowance=allowance,
@@ -72,7 +89,12 @@ def subspace(
         later=later,
         rng=rng,
     )
-    found = noisy_moments(moved, one, 1, radius=radius, allowance=allowance, share=later, rng=rng)
+    if in_engine:
+        inside = lattice_radius(radius)
+        radius = inside / FINE
+        found = released_moments(moments(away, inside, SCALE // 2)[None], width, radius, allowance, later, rng)
+    else:
+        found = noisy_moments(moved, one, 1, radius=radius, allowance=allowance, share=later, rng=rng)
     count = max(float(found.counts[0]), found.count_sd, 1.0)
     offset = shrunk(found.means[0], found.sum_sd / count)
     values, columns = np.linalg.eigh(found.seconds[0] / count - np.outer(offset, offset))
