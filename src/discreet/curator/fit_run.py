@@ -196,7 +196,9 @@ def _rehearse(order: Order) -> None:
     """Fit a copy to no rows: what the declaration and the settings do not allow is refused before it is paid for."""
     from discreet.learning.stored import to_bytes
 
-    to_bytes(order.fitted(order.model._rehearsal(), order.reading.empty(), None))  # a model that cannot be kept is refused as well
+    to_bytes(
+        order.fitted(order.model._rehearsal(), order.reading.empty(), None)
+    )  # a model that cannot be kept is refused as well
 
 
 def _written(value: object) -> str:

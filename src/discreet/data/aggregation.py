@@ -89,7 +89,9 @@ class Aggregation:
     groups_per_unit: int
     salt: int  # public; it decides which rows and groups of a unit are kept
     texts: tuple[Expr, ...] = ()  # keys that nobody declared: a group is a combination of them and of the others
-    layers: tuple[Mapping[str, Expr | IntegerSQL], ...] = ()  # integers that are computed once a row, each layer of those before it
+    layers: tuple[
+        Mapping[str, Expr | IntegerSQL], ...
+    ] = ()  # integers that are computed once a row, each layer of those before it
     rows_first: bool = False  # a unit's rows are chosen by all codes of `columns`, before anything is computed of them
 
     def __post_init__(self) -> None:

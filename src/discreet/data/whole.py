@@ -104,7 +104,8 @@ class Whole:
         if low <= self.low and self.high <= high:
             return self
         ends = [min(max(end, low), high) for end in (self.low, self.high)]
-        return Whole(f"LEAST({constant(high).sql}, GREATEST({constant(low).sql}, {self.sql}))", *ends, lambda row: np.clip(self.on(row), low, high))
+        sql = f"LEAST({constant(high).sql}, GREATEST({constant(low).sql}, {self.sql}))"
+        return Whole(sql, ends[0], ends[1], lambda row: np.clip(self.on(row), low, high))
 
     def at_least(self, other: Whole | int) -> Truth:
         """Whether it is no less."""
@@ -185,7 +186,8 @@ def chosen(value: Whole, edges: Sequence[int], pieces: Sequence[Whole]) -> Whole
     """The piece in whose interval the value lies, found by halves: edges rise, and a piece begins at each.
 
     >>> import numpy as np
-    >>> chosen(named("m", 0, 9), [3, 6], [constant(1), constant(2), constant(3)]).on({"m": np.array([2, 3, 9])}).tolist()
+    >>> three = chosen(named("m", 0, 9), [3, 6], [constant(1), constant(2), constant(3)])
+    >>> three.on({"m": np.array([2, 3, 9])}).tolist()
     [1, 2, 3]
     """
     require(len(pieces) == len(edges) + 1, "one piece more than edges", pieces=len(pieces), edges=len(edges))

@@ -6,7 +6,7 @@
 A round has layers, each of named integers (`discreet.data.whole`) that are computed once a row from the positions of
 the columns and from the layers before, and the integers that are added up.  All rounds are of the same rows: a row with
 a NULL where none is declared is dropped, and of each unit at most `rows_per_unit` rows are kept, chosen by their codes
-alone (`chosen_rows.py`).  So a row that is added or removed adds or removes its integers, in every round, and no others.
+alone (`chosen_rows.py`).  So a row that is added or removed adds or removes its integers in every round, and no others.
 """
 
 from __future__ import annotations

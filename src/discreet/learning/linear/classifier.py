@@ -61,7 +61,9 @@ class LinearClassifier(PrivateClassifier):
 
     by_rounds = True
 
-    def _learn(self, rows: Records | IntegerSums, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
+    def _learn(
+        self, rows: Records | IntegerSums, target: str | None, budget: Guarantee, rng: RandomSource | None
+    ) -> None:
         import numpy as np
 
         assert target is not None

@@ -60,7 +60,9 @@ class LeastSquares(PrivateRegressor):
 
     by_rounds = True
 
-    def _learn(self, rows: Records | IntegerSums, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
+    def _learn(
+        self, rows: Records | IntegerSums, target: str | None, budget: Guarantee, rng: RandomSource | None
+    ) -> None:
 
         assert target is not None
         ridge = self._ridge()

@@ -33,9 +33,15 @@ Layer = dict[str, Whole]
 
 
 def residuals(
-    loss: Loss, places: Sequence[Whole], label: Whole, bound: int, rows: Sequence[Whole], prefix: str
+    loss: Loss,
+    places: Sequence[Whole],
+    label: Whole,
+    bound: int,
+    rows: Sequence[Whole],
+    square_of_row: int,
+    prefix: str,
 ) -> tuple[list[Layer], list[Whole]]:
-    """Layers, and the cut residuals by name, one a score; `label` is the place of the class, or the target in places."""
+    """Layers, and the cut residuals by name, one a score; `label` is the place of the class, or of the target."""
     raw: Layer = {}
     layers: list[Layer] = []
     if isinstance(loss, Margin):
@@ -52,19 +58,18 @@ def residuals(
         raw[f"{prefix}e0"] = (label - place).within(-RESIDUAL, RESIDUAL)
     layers.append(raw)
     errors = [named(name, -RESIDUAL, RESIDUAL) for name in raw]
-    more, made = cut(errors, bound, rows, loss.square(len(places)), prefix)
+    more, made = cut(errors, bound, rows, square_of_row, loss.square(len(places)), prefix)
     return [*layers, *more], made
 
 
 def cut(
-    errors: Sequence[Whole], bound: int, rows: Sequence[Whole], square: int, prefix: str
+    errors: Sequence[Whole], bound: int, rows: Sequence[Whole], square_of_row: int, square: int, prefix: str
 ) -> tuple[list[Layer], list[Whole]]:
-    """Residuals made smaller, toward 0, until |row|^2 |residuals|^2 <= bound^2; as they are where none can be longer."""
-    length = added([one * one for one in rows])
-    if length.high * square * RESIDUAL**2 <= bound**2:
+    """Residuals made smaller, toward 0, until |row|^2 |residuals|^2 <= bound^2; as they are if none is longer."""
+    if square_of_row * square * RESIDUAL**2 <= bound**2:
         return [], list(errors)
-    layers, own = root(named(f"{prefix}h", 0, length.high), f"{prefix}hr")
-    layers = [{f"{prefix}h": length}, *layers]
+    layers, own = root(named(f"{prefix}h", 0, square_of_row), f"{prefix}hr")
+    layers = [{f"{prefix}h": added([one * one for one in rows]).within(0, square_of_row)}, *layers]
     most = min(bound, RESIDUAL * math.isqrt(square) + RESIDUAL)
     layers.append({f"{prefix}t": constant(bound).over(own).within(0, most)})
     left = named(f"{prefix}t", 0, most)  # how long the residuals may be
@@ -75,9 +80,7 @@ def cut(
         more, size = root(named(f"{prefix}q", 0, together.high), f"{prefix}qr")
         layers += [{f"{prefix}q": together}, *more]
         made = {
-            f"{prefix}c{k}": where(
-                left.below(size), toward_zero(one * left, size).within(-RESIDUAL, RESIDUAL), one
-            )
+            f"{prefix}c{k}": where(left.below(size), toward_zero(one * left, size).within(-RESIDUAL, RESIDUAL), one)
             for k, one in enumerate(errors)
         }
     layers.append(made)
@@ -124,7 +127,9 @@ def _softmax(places: Sequence[Whole], label: Whole, prefix: str) -> tuple[list[L
     total = {f"{prefix}z": added(each).within(ODDS, ODDS * len(each))}
     whole = named(f"{prefix}z", ODDS, ODDS * len(each))
     raw = {
-        f"{prefix}e{k}": (where(label.equals(k), RESIDUAL, 0) - (one * RESIDUAL).over(whole)).within(-RESIDUAL, RESIDUAL)
+        f"{prefix}e{k}": (where(label.equals(k), RESIDUAL, 0) - (one * RESIDUAL).over(whole)).within(
+            -RESIDUAL, RESIDUAL
+        )
         for k, one in enumerate(each)
     }
     return [{f"{prefix}b": top}, gaps, odds, total], raw

@@ -64,7 +64,7 @@ def gradient(
             for k in range(columns)
         }
         places = [named(name, one.low, one.high) for name, one in scores.items()]
-        more, errors = residuals(loss, places, label, bound, lifted, prefix)
+        more, errors = residuals(loss, places, label, bound, lifted, SCALE**2 + first**2, prefix)
         asked = [one * error for one in lifted for error in errors]
         return moved.rows.sums([*layers, scores, *more], asked).reshape(len(lifted), columns)
 

@@ -76,7 +76,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         self.budget = budget
         self.domain = domain
 
-    def _learn(self, rows: Records | IntegerSums, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
+    def _learn(
+        self, rows: Records | IntegerSums, target: str | None, budget: Guarantee, rng: RandomSource | None
+    ) -> None:
         import numpy as np
 
         design = Design(rows.domain)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.rounds.sums import means, moments
@@ -22,6 +22,7 @@ from discreet.learning.rounds.vectors import FINE, Lattice, lattice_centre, latt
 from discreet.learning.row_by_row import squares
 from discreet.learning.vectors.clipped_moments import (
     SCALE,
+    Moments,
     noisy_means,
     noisy_moments,
     noisy_radius,
@@ -64,37 +65,22 @@ def subspace(
     """Learn from vectors no longer than `largest`, in memory or in an engine, for `amount` of the allowance."""
     import numpy as np
 
-    in_engine = isinstance(vectors, Lattice)
-    width = vectors.design.width if in_engine else vectors.shape[1]
-    one = np.zeros(0 if in_engine else len(vectors), dtype=np.int64)
+    steps = _InEngine(vectors) if isinstance(vectors, Lattice) else _InMemory(vectors)
+    shared: dict[str, Any] = {"allowance": allowance, "rng": rng}
     later = (1 - MEAN - RADIUS) * amount
-    if in_engine:
-        reach = lattice_radius(largest)
-        sums = means(vectors.moved(np.zeros(width, dtype=np.int64)), reach)[None]
-        rough = released_means(sums, reach / FINE, allowance, MEAN * amount, rng)
-    else:
-        rough = noisy_means(vectors, one, 1, radius=largest, allowance=allowance, share=MEAN * amount, rng=rng)
+    rough = steps.means(largest, share=MEAN * amount, **shared)
     centre = np.clip(shrunk(rough.means[0], rough.sum_sd / max(float(rough.counts[0]), rough.count_sd, 1.0)), -1.0, 1.0)
-    if in_engine:
-        away, centre = vectors.moved(lattice_centre(centre)), lattice_centre(centre) / FINE
-    else:
-        moved = vectors - centre
+    centre = steps.move(centre)
     radius, chosen = noisy_radius(
-        away.outside if in_engine else np.sqrt(squares(moved)),
+        steps.outside,
         largest + float(np.sqrt((centre * centre).sum())),
-        width,
+        steps.width,
         rows=float(rough.counts[0]),
-        allowance=allowance,
         share=RADIUS * amount,
         later=later,
-        rng=rng,
+        **shared,
     )
-    if in_engine:
-        inside = lattice_radius(radius)
-        radius = inside / FINE
-        found = released_moments(moments(away, inside, SCALE // 2)[None], width, radius, allowance, later, rng)
-    else:
-        found = noisy_moments(moved, one, 1, radius=radius, allowance=allowance, share=later, rng=rng)
+    radius, found = steps.moments(radius, share=later, **shared)
     count = max(float(found.counts[0]), found.count_sd, 1.0)
     offset = shrunk(found.means[0], found.sum_sd / count)
     values, columns = np.linalg.eigh(found.seconds[0] / count - np.outer(offset, offset))
@@ -102,7 +88,7 @@ def subspace(
         count=count,
         mean=centre + offset,
         directions=_signed(columns[:, ::-1].T),
-        variances=corrected(values[::-1], found.sd / count * math.sqrt(width)),
+        variances=corrected(values[::-1], found.sd / count * math.sqrt(steps.width)),
         radius=radius,
         events=rough.events + chosen + found.events,
     )
@@ -127,3 +113,57 @@ def _signed(rows: Floats) -> Floats:
 
     largest = np.abs(rows).argmax(axis=1)
     return rows * np.sign(rows[np.arange(len(rows)), largest])[:, None]
+
+
+class _InMemory:
+    """The three looks at vectors in memory."""
+
+    def __init__(self, vectors: Floats) -> None:
+        self.vectors, self.moved, self.width = vectors, vectors, vectors.shape[1]
+
+    def _groups(self) -> npt.NDArray[np.int64]:
+        import numpy as np
+
+        return np.zeros(len(self.vectors), dtype=np.int64)
+
+    def means(self, radius: float, **how: Any) -> Moments:  # noqa: ANN401
+        return noisy_means(self.vectors, self._groups(), 1, radius=radius, **how)
+
+    def move(self, centre: Floats) -> Floats:
+        self.moved = self.vectors - centre
+        return centre
+
+    def outside(self, radii: Floats) -> npt.NDArray[np.int64]:
+        import numpy as np
+
+        lengths = np.sqrt(squares(self.moved))
+        return np.array([np.count_nonzero(lengths > radius) for radius in radii], dtype=np.int64)
+
+    def moments(self, radius: float, **how: Any) -> tuple[float, Moments]:  # noqa: ANN401
+        return radius, noisy_moments(self.moved, self._groups(), 1, radius=radius, **how)
+
+
+class _InEngine:
+    """The same looks at rows in an engine: the sums of `discreet.learning.rounds`."""
+
+    def __init__(self, lattice: Lattice) -> None:
+        import numpy as np
+
+        self.lattice, self.width = lattice, lattice.design.width
+        self.moved = lattice.moved(np.zeros(self.width, dtype=np.int64))
+
+    def means(self, radius: float, **how: Any) -> Moments:  # noqa: ANN401
+        whole = lattice_radius(radius)
+        return released_means(means(self.moved, whole)[None], whole / FINE, **how)
+
+    def move(self, centre: Floats) -> Floats:
+        self.moved = self.lattice.moved(lattice_centre(centre))
+        return lattice_centre(centre) / FINE
+
+    def outside(self, radii: Floats) -> npt.NDArray[np.int64]:
+        return self.moved.outside(radii)
+
+    def moments(self, radius: float, **how: Any) -> tuple[float, Moments]:  # noqa: ANN401
+        whole = lattice_radius(radius)
+        sums = moments(self.moved, whole, SCALE // 2)[None]
+        return whole / FINE, released_moments(sums, self.width, whole / FINE, **how)
