@@ -39,7 +39,7 @@ print(f"always no: {1 - rows['readmitted'].mean():.3f} right")
 # --8<-- [start:rounds]
 rows["cost"] = 100 * age + 500 * days + rng.integers(0, 2000, visits)
 wide = dc.Domain(domain | {"cost": dc.Integer(0, 29_999)})  # 540 million combinations
-stays = dc.Table(rows, unit="patient", rows_per_unit=2, domain=wide, engine=DuckDB(rows_leave=False))
+stays = dc.Table(rows, unit="patient", rows_per_unit=2, domain=wide, engine=DuckDB(reads_rows=False))
 costs = dc.Curator({"visits": stays}, budget=dc.ApproxDP(4, 1e-6), ledger=":memory:")
 line = costs.fit(Ridge(), table="visits", target="cost", budget=dc.ZCDP(0.03))
 print(f"Ridge, four aggregations: R2 {line.score(rows, rows['cost']):.3f}; {line.privacy()}")

@@ -48,7 +48,7 @@ def opened(source, ledger, **how):
 def test_a_model_of_a_wide_table_on_postgresql_is_charged_first_and_learns(postgres_url):
     """On PostgreSQL and on a DuckDB that lets no row out the model is the same, byte for byte."""
     rows, found = visits(), []
-    for source, how in ((stored(postgres_url, rows), {}), (rows, {"engine": DuckDB(rows_leave=False)})):
+    for source, how in ((stored(postgres_url, rows), {}), (rows, {"engine": DuckDB(reads_rows=False)})):
         with Ledger.open(":memory:", testing=True) as ledger:
             curator = opened(source, ledger, **how)
             line = curator.fit(LinearRegression(), table="visits", target="cost", budget=dc.ZCDP(5))
@@ -71,7 +71,7 @@ def test_a_vector_that_no_round_holds_is_refused_free():
         {"patient": dc.Identifier(), "late": dc.Boolean(), "code": dc.Categorical([str(k) for k in range(700)])}
         | {name: dc.Integer(0, 999) for name in ("x", "y")}
     )
-    table = dc.Table("nowhere.parquet", domain=many, unit="patient", rows_per_unit=1, engine=DuckDB(rows_leave=False))
+    table = dc.Table("nowhere.parquet", domain=many, unit="patient", rows_per_unit=1, engine=DuckDB(reads_rows=False))
     with Ledger.open(":memory:", testing=True) as ledger:
         curator = dc.Curator({"visits": table}, budget=dc.ZCDP(100), ledger=ledger)
         for model, target in ((LogisticRegression(), "late"), (LinearRegression(), "x"), (PCA(), None)):

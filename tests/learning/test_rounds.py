@@ -289,7 +289,7 @@ def declared(target, engine, frame):
 def test_a_model_by_rounds_is_that_of_rows_in_memory(model, target):
     """With next to no noise both find the same numbers; they differ by the grid of the entries."""
     frame, found = story(3000), []
-    for engine in (DuckDB(), DuckDB(rows_leave=False)):
+    for engine in (DuckDB(), DuckDB(reads_rows=False)):
         model.budget = ZCDP(1e6)
         made = model._fit_table(declared(target, engine, frame), target, SeededRandom(1))
         assert made.privacy().rho == 1e6
@@ -302,13 +302,13 @@ def test_a_model_by_rounds_is_that_of_rows_in_memory(model, target):
 
 def test_few_rows_take_the_descent_of_a_regression_by_rounds_as_well():
     model = LinearRegression(budget=ZCDP(0.001))
-    model.fit(declared("value", DuckDB(rows_leave=False), story(300)), "value", rng=SeededRandom(1))
+    model.fit(declared("value", DuckDB(reads_rows=False), story(300)), "value", rng=SeededRandom(1))
 
     assert "RepeatedEvent" in repr(model.event())
 
 
 def test_a_model_that_needs_rows_is_refused_where_they_may_not_leave():
-    table = declared(None, DuckDB(rows_leave=False), story(10))
+    table = declared(None, DuckDB(reads_rows=False), story(10))
 
     with pytest.raises(UnsupportedError, match="row by row"):
         KMeans(2, budget=ApproxDP(1.0, 1e-6)).fit(table)

@@ -86,7 +86,7 @@ class Reading:
     @property
     def _reads(self) -> bool:
         """Whether rows may be read one by one."""
-        return isinstance(self.engine, DuckDB) and self.engine.rows_leave
+        return isinstance(self.engine, DuckDB) and self.engine.reads_rows
 
     @property
     def _duckdb(self) -> DuckDB:

@@ -32,14 +32,15 @@ class DuckDB:
     """Runs aggregations in an embedded DuckDB.
 
     `memory` caps what DuckDB takes; `threads=None` uses every core; `plain=True` computes by the SQL of
-    `reference.py`, which gives the same integers and is slower; `rows_leave=False` never reads encoded rows into
-    Python, as no other engine does: what needs them is asked in rounds of sums, or refused.
+    `reference.py`, which gives the same integers and is slower; `reads_rows=False` has models
+    and workloads take it as they take the other engines: what would read all encoded rows is asked in sums and tables
+    that the engine makes, or refused.
     """
 
     memory: str = "2GB"
     threads: int | None = None
     plain: bool = False
-    rows_leave: bool = field(default=True, repr=False)
+    reads_rows: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
         require(self.threads is None or self.threads >= 1, "threads >= 1", threads=self.threads)
