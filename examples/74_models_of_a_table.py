@@ -1,7 +1,7 @@
 """Models through the curator: charged before a row is read, with all visits of a patient protected together.
 
-A logistic regression, boosted trees and an oracle for statistical queries share one budget.  The fitted models are
-public: predicting with them costs nothing.
+A logistic regression, boosted trees and an oracle for statistical queries share one budget.  A ridge regression is
+fitted by aggregations alone.  The fitted models are public: predicting with them costs nothing.
 """
 
 from pathlib import Path
@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 import discreet as dc
-from discreet.learning import GradientBoostedTrees, LogisticRegression
+from discreet.data.engines import DuckDB
+from discreet.learning import GradientBoostedTrees, LogisticRegression, Ridge
 from discreet.queries.statistical_pieces import Affine, Piece
 
 rng = np.random.default_rng(7)
@@ -34,6 +35,15 @@ for model in (LogisticRegression(), GradientBoostedTrees()):
     print(f"{type(fitted).__name__}: {fitted.score(rows, rows['readmitted']):.3f} right; {fitted.privacy()}")
 # --8<-- [end:fit]
 print(f"always no: {1 - rows['readmitted'].mean():.3f} right")
+
+# --8<-- [start:rounds]
+rows["cost"] = 100 * age + 500 * days + rng.integers(0, 2000, visits)
+wide = dc.Domain(domain | {"cost": dc.Integer(0, 29_999)})  # 540 million combinations
+stays = dc.Table(rows, unit="patient", rows_per_unit=2, domain=wide, engine=DuckDB(reads_rows=False))
+costs = dc.Curator({"visits": stays}, budget=dc.ApproxDP(4, 1e-6), ledger=":memory:")
+line = costs.fit(Ridge(), table="visits", target="cost", budget=dc.ZCDP(0.03))
+print(f"Ridge, four aggregations: R2 {line.score(rows, rows['cost']):.3f}; {line.privacy()}")
+# --8<-- [end:rounds]
 
 # --8<-- [start:oracle]
 oracle = curator.oracle(table="visits", queries=2, columns=["age", "days"], budget=dc.ZCDP(0.01))

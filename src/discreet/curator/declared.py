@@ -176,7 +176,13 @@ class Declared(ABC):
         return marginals(columns_of(self.tables[table], columns), k)
 
     def _reading(
-        self, domain: Domain, name: str, *, whole: bool = False, sets: tuple[tuple[str, ...], ...] = ()
+        self,
+        domain: Domain,
+        name: str,
+        *,
+        whole: bool = False,
+        sets: tuple[tuple[str, ...], ...] = (),
+        rounds: bool = False,
     ) -> Reading:
         """Some columns of a table, on its engine."""
         from discreet.release.reading import Reading
@@ -184,4 +190,5 @@ class Declared(ABC):
         if name not in self.tables:
             raise DomainError(missing(name, list(self.tables), what="table"))
         table = self.tables[name]
-        return Reading(table, domain, table.engine or self._engine or engine_for(table.source), whole, sets)
+        engine = table.engine or self._engine or engine_for(table.source)
+        return Reading(table, domain, engine, whole, sets, rounds=rounds)

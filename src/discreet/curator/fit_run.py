@@ -28,9 +28,6 @@ from typing import TYPE_CHECKING, TypeVar
 from discreet.composition.price import Price, price
 from discreet.curator.plan import PLANNER, lane_of, spending_of
 from discreet.curator.release_run import guarded, private
-from discreet.data.engines.tables_of_counts import TablesOfCounts
-from discreet.data.histogram import Histogram
-from discreet.data.records import Records
 from discreet.errors import ParameterError
 from discreet.hazmat.entropy import RandomSource
 from discreet.ledger.request import Receipt, receipt_of
@@ -38,7 +35,7 @@ from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.privacy.number import Number, exact
 from discreet.release.group import for_one_row
-from discreet.release.reading import Reading
+from discreet.release.reading import Read, Reading
 
 if TYPE_CHECKING:
     from discreet.curator.curator import Curator
@@ -86,7 +83,7 @@ class Order:
             :5000
         ]
 
-    def fitted(self, model: Model, data: Histogram | Records | TablesOfCounts, rng: RandomSource | None) -> Model:
+    def fitted(self, model: Model, data: Read, rng: RandomSource | None) -> Model:
         """A copy of the model, fitted, with the promise it keeps for one unit."""
         from discreet.learning.on_table import fit_read
 
@@ -163,7 +160,7 @@ def settle(
     if not model.supervised and target is not None:
         raise ParameterError(f"need no target for {type(model).__name__}, got {target!r}")
     domain = columns_for(held, model, columns, target)
-    reading = curator._reading(domain, table, sets=tables_of(model, domain, target))
+    reading = curator._reading(domain, table, sets=tables_of(model, domain, target), rounds=model.by_rounds)
     promise, row, cost = _lane(model, spending_of(epsilon, budget), held.rows_per_unit)
     return Order(table, reading, target, model, promise, row, cost)
 
@@ -197,12 +194,11 @@ def _owed(curator: Curator, order: Order, analyst: str | None, *, fresh: bool) -
 
 def _rehearse(order: Order) -> None:
     """Fit a copy to no rows: what the declaration and the settings do not allow is refused before it is paid for."""
-    import numpy as np
-
     from discreet.learning.stored import to_bytes
 
-    empty = Records(order.reading.domain, [np.zeros(0, dtype=np.int64) for _ in order.reading.domain])
-    to_bytes(order.fitted(order.model._rehearsal(), empty, None))  # a model that cannot be kept is refused as well
+    to_bytes(
+        order.fitted(order.model._rehearsal(), order.reading.empty(), None)
+    )  # a model that cannot be kept is refused as well
 
 
 def _written(value: object) -> str:

@@ -26,14 +26,13 @@ from discreet.curator.release_run import guarded, private
 from discreet.data.columns import Text
 from discreet.data.engines.choose import engine_for
 from discreet.data.engines.tables_of_counts import TablesOfCounts
-from discreet.data.histogram import Histogram
 from discreet.data.records import Records
 from discreet.errors import DomainError, ParameterError, UnsupportedError, require
 from discreet.ledger.request import Receipt, receipt_of
 from discreet.privacy.guarantee import ZCDP, PureDP
 from discreet.privacy.number import Number
 from discreet.queries.workload import Workload
-from discreet.release.reading import Reading, columns_of, rows_of
+from discreet.release.reading import Read, Reading, columns_of, rows_of
 from discreet.synthesis.stored import from_bytes, load_progress, mark_of, settings_of, to_bytes
 from discreet.synthesis.synthesizer import Method, Synthesizer
 
@@ -233,6 +232,6 @@ def _synthesizer(
     return made
 
 
-def _rows(data: Histogram | Records | TablesOfCounts) -> Records | TablesOfCounts:
+def _rows(data: Read) -> Records | TablesOfCounts:
     """Rows, where an engine counted the cells; tables as they are."""
     return data if isinstance(data, TablesOfCounts) else rows_of(data)

@@ -8,13 +8,15 @@ cannot raise.  The result is one integer per cell and measure, in a `Sealed` arr
 Bounding.  Rows that pass `where` and whose keys are all non-NULL are candidates.  Of each unit
 the groups with the smallest keyed hashes are kept, at most `groups_per_unit`, and of its rows in
 them those with the smallest keyed hashes, at most `rows_per_unit`.  What is kept of a unit is a
-function of that unit's rows alone, so adding or removing a unit changes nothing else.
+function of that unit's rows alone, so adding or removing a unit changes nothing else.  With
+`rows_first` the rows are chosen by the hash of all codes of `columns` instead, whatever is added up of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -29,6 +31,22 @@ if TYPE_CHECKING:
     IntArray = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 
 Released = TypeVar("Released")
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerSQL:
+    """An expression of `discreet.data.whole`: BIGINT constants, "names", + - * //, comparisons, CASE, GREATEST, LEAST.
+
+    >>> IntegerSQL('("_p0" // CAST(2 AS BIGINT))').names
+    {'_p0'}
+    """
+
+    sql: str
+
+    @property
+    def names(self) -> set[str]:
+        """The names in it, none of which is a column's."""
+        return set(re.findall('"([^"]*)"', self.sql))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -48,7 +66,7 @@ class Measure:
     """
 
     kind: Literal["rows", "units", "sum"]
-    value: Expr | None = None
+    value: Expr | IntegerSQL | None = None
     low: int = 0
     high: int = 0
 
@@ -71,11 +89,18 @@ class Aggregation:
     groups_per_unit: int
     salt: int  # public; it decides which rows and groups of a unit are kept
     texts: tuple[Expr, ...] = ()  # keys that nobody declared: a group is a combination of them and of the others
+    layers: tuple[
+        Mapping[str, Expr | IntegerSQL], ...
+    ] = ()  # integers that are computed once a row, each layer of those before it
+    rows_first: bool = False  # a unit's rows are chosen by all codes of `columns`, before anything is computed of them
 
     def __post_init__(self) -> None:
         require(self.rows_per_unit >= 1, "rows_per_unit >= 1", rows_per_unit=self.rows_per_unit)
         require(self.groups_per_unit >= 1, "groups_per_unit >= 1", groups_per_unit=self.groups_per_unit)
         require(self.cells < 1 << 31, "fewer than 2^31 groups", groups=self.cells)
+        require(self.rows_first or not self.layers, "layers of rows that are chosen first", layers=len(self.layers))
+        alone = self.cells == 1 and not self.texts and self.where is None
+        require(alone or not self.rows_first, "rows chosen first of a single group, and all of it", groups=self.cells)
 
     @property
     def cells(self) -> int:

@@ -48,7 +48,8 @@ class Design:
         whole = isinstance(self.bins, int) and not isinstance(self.bins, bool)
         require(whole and (self.bins == 0 or self.bins >= 2), "bins >= 2, or 0 for none", bins=self.bins)
 
-    def _kind(self, column: Column) -> str:
+    def kind(self, column: Column) -> str:
+        """How a column becomes entries: number, two, each or binned."""
         values = column.size - column.nullable
         if ordered(column):
             return "binned" if self.bins and values > 2 else "number"
@@ -57,14 +58,19 @@ class Design:
     def _cells(self, column: Column) -> int:
         """How many intervals or values a column has, NULL apart."""
         values = column.size - column.nullable
-        return min(self.bins, values) if self._kind(column) == "binned" else values
+        return min(self.bins, values) if self.kind(column) == "binned" else values
+
+    def starts(self, column: Column) -> list[int]:
+        """The first position of each interval or value that has an entry of its own."""
+        values, cells = column.size - column.nullable, self._cells(column)
+        return [0, *_edges(values, cells)] if self.kind(column) == "binned" else list(range(cells))
 
     @property
     def names(self) -> tuple[str, ...]:
         """What each entry stands for."""
         made: list[str] = []
         for name, column in self.domain.items():
-            kind = self._kind(column)
+            kind = self.kind(column)
             if kind in ("number", "two"):
                 made.append(name)
             elif kind == "each":
@@ -94,7 +100,7 @@ class Design:
         place = 0
         for name, column in self.domain.items():
             positions = rows.column(name).astype(np.int64)
-            values, kind, cells = column.size - column.nullable, self._kind(column), self._cells(column)
+            values, kind, cells = column.size - column.nullable, self.kind(column), self._cells(column)
             missing = positions >= values
             if kind in ("number", "two"):
                 spread = max(values - 1, 1)

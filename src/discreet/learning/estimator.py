@@ -66,6 +66,7 @@ class PrivateEstimator(BaseEstimator):
     hides_rows = True  # one added or removed; if not, one label changed, and nothing that hides rows may use it
     keeps_rows = False  # whether the fitted model holds rows, so that it must stay with them
     by_itself = True  # whether what it says of a row does not depend, to the last bit, on the rows beside it
+    by_rounds = False  # whether it learns from integer sums that an engine makes, round by round
     approximate = False  # whether an (epsilon, delta) budget is worth most to it as it is
     watching: tuple[str, ...] = ()  # parameters of how a fit is watched, which change nothing of what is learned
 

@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.data.domain import Domain, missing
 from discreet.data.engines.choose import engine_for
+from discreet.data.engines.integer_sums import IntegerSums
 from discreet.data.engines.tables_of_counts import TablesOfCounts
-from discreet.data.histogram import Histogram
-from discreet.data.records import Records
 from discreet.data.table import Table
 from discreet.errors import DomainError, UnsupportedError
 from discreet.hazmat.entropy import RandomSource
 from discreet.privacy.guarantee import ZCDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
 from discreet.release.group import as_event, for_a_unit, for_one_row
-from discreet.release.reading import Reading, columns_of, rows_of
+from discreet.release.reading import Read, Reading, columns_of, rows_of
 
 if TYPE_CHECKING:
     from discreet.learning.estimator import PrivateEstimator
@@ -40,7 +39,7 @@ def fit_table(model: Model, table: Table, target: str | None, budget: Guarantee,
         raise DomainError("the table is public: there is nothing to protect in it")
     domain = columns_for(table, model, None, target)
     engine = table.engine or engine_for(table.source)
-    reading = Reading(table, domain, engine, sets=tables_of(model, domain, target))
+    reading = Reading(table, domain, engine, sets=tables_of(model, domain, target), rounds=model.by_rounds)
     promise = budget.under(AddRemove)
     row = promise
     if table.rows_per_unit > 1:
@@ -61,14 +60,15 @@ def may_leave(model: PrivateEstimator) -> None:
 
 def fit_read(
     model: Model,
-    data: Histogram | Records | TablesOfCounts,
+    data: Read,
     reading: Reading,
     target: str | None,
     paid: tuple[Guarantee, Guarantee],
     rng: RandomSource | None,
 ) -> Model:
     """Fit to what was read: `paid` is the promise for one unit, and what one row may cost for that."""
-    rows: Any = data if isinstance(data, TablesOfCounts) else rows_of(data)  # tables for models that need no more
+    enough = isinstance(data, TablesOfCounts | IntegerSums)  # for models that need no rows
+    rows: Any = data if enough else rows_of(data)
     declared = None if target is None else reading.domain[target]
     promise, row = paid
     model.fit_rows(rows, target=target, declared=declared, budget=row, rng=rng)

@@ -3,6 +3,7 @@
     cells   one group for every combination of values: a histogram, where they can be listed
     rows    the rows as positions, in memory, where there are too many combinations (DuckDB only)
     tables  where there are, on other engines: the marginal tables of the workload, by few group-bys
+    rounds  on other engines, for whoever asks so: integer sums over rows, one aggregation a round
 
 In all at most `rows_per_unit` rows of a unit are kept, by a keyed hash of that unit's rows alone.
 """
@@ -19,6 +20,7 @@ from discreet.data.domain import Domain, missing
 from discreet.data.engines import positions
 from discreet.data.engines.base import Engine
 from discreet.data.engines.duckdb import DuckDB
+from discreet.data.engines.integer_sums import IntegerSums, SumsOfRows, SumsOfTable
 from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.data.histogram import Histogram
 from discreet.data.records import Records, countable
@@ -30,6 +32,7 @@ from discreet.queries.workload import Workload
 
 LISTED = 1 << 22  # cells that are counted in the engine
 Released = TypeVar("Released")
+Read = Histogram | Records | TablesOfCounts | IntegerSums
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +50,7 @@ class Reading:
     sets: tuple[tuple[str, ...], ...] = ()
     coarse: Domain | None = None
     cuts: Mapping[str, int] | None = None
+    rounds: bool = False  # whether integer sums are enough
 
     def __post_init__(self) -> None:
         for name, declared in self.domain.items():
@@ -58,7 +62,7 @@ class Reading:
                 raise DomainError(f"the table declares column {name!r} otherwise than the workload")
         if self.by_tables:
             self._tables()  # too many of them are refused
-        elif not self.counted and not isinstance(self.engine, DuckDB):
+        elif not self.counted and not self.by_rounds and not self._reads:
             raise UnsupportedError(
                 f"a universe of more than {LISTED:,} cells is read row by row, which this engine does not do;"
                 " ask about fewer columns (Domain.project)"
@@ -72,7 +76,17 @@ class Reading:
     @property
     def by_tables(self) -> bool:
         """Whether the engine counts the tables of the workload."""
-        return bool(self.sets) and not self.counted and not isinstance(self.engine, DuckDB)
+        return bool(self.sets) and not self.counted and not self._reads
+
+    @property
+    def by_rounds(self) -> bool:
+        """Whether the engine adds up integers, as often as it is asked."""
+        return self.rounds and not self.by_tables and not self.counted and not self._reads
+
+    @property
+    def _reads(self) -> bool:
+        """Whether rows may be read one by one."""
+        return isinstance(self.engine, DuckDB) and self.engine.reads_rows
 
     @property
     def _duckdb(self) -> DuckDB:
@@ -89,6 +103,8 @@ class Reading:
         """Refuse a source or column that is not there, before anything is paid."""
         if self.by_tables:
             self._tables().ready()
+        elif self.by_rounds:
+            SumsOfTable(self.table, self.domain, self.engine).ready()
         elif self.counted:
             self.engine.ready(self.table, self.aggregation())
         else:
@@ -108,8 +124,17 @@ class Reading:
             salt=self.table.salt,
         )
 
-    def through(self, release: Callable[[Histogram | Records | TablesOfCounts], Released]) -> Released:
+    def empty(self) -> Records | IntegerSums:
+        """No rows, in the form in which they would be read; naive Bayes takes encoded ones for its tables."""
+        import numpy as np
+
+        none = Records(self.domain, [np.zeros(0, dtype=np.int64) for _ in self.domain])
+        return SumsOfRows(none) if self.by_rounds else none
+
+    def through(self, release: Callable[[Read], Released]) -> Released:
         """Read, and hand what was read to a release mechanism: the only way out."""
+        if self.by_rounds:
+            return release(SumsOfTable(self.table, self.domain, self.engine))
         if self.by_tables:
             return release(self._tables())
         if self.counted:
@@ -121,7 +146,7 @@ class Reading:
         return release(Records(self.domain, positions.positions(table.source, self.domain, **bound)))
 
 
-def rows_of(data: Histogram | Records | TablesOfCounts) -> Records:
+def rows_of(data: Read) -> Records:
     """Rows, where an engine counted the cells."""
     import numpy as np
 

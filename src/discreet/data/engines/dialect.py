@@ -45,6 +45,10 @@ class Dialect(Protocol):
         """A compiled expression over codes (`discreet.queries`): every constant is a BIGINT, // never rounds up."""
         ...
 
+    def integers(self, sql: str) -> str:
+        """The text of an `IntegerSQL`, whose names and quotients each engine writes in its own way."""
+        ...
+
     def truth(self, predicate: str) -> str:
         """A predicate that is true or false, as the INTEGER 1 or 0."""
         ...
@@ -128,6 +132,9 @@ class DuckDBSQL:
 
     def render(self, tree: Expr) -> str:
         return widened(tree).sql(dialect="duckdb")
+
+    def integers(self, sql: str) -> str:
+        return sql
 
     def truth(self, predicate: str) -> str:
         return f"CAST({predicate} AS INTEGER)"

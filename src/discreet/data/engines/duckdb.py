@@ -8,7 +8,7 @@ every failure becomes one constant message; its kind goes to the operator's log 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from discreet.data.aggregation import Aggregation, Sealed, SealedGroups
@@ -33,12 +33,15 @@ class DuckDB:
     """Runs aggregations in an embedded DuckDB.
 
     `memory` caps what DuckDB takes; `threads=None` uses every core; `plain=True` computes by the SQL of
-    `reference.py`, which gives the same integers and is slower.
+    `reference.py`, which gives the same integers and is slower; `reads_rows=False` has models
+    and workloads take it as they take the other engines: what would read all encoded rows is asked in sums and tables
+    that the engine makes, or refused.
     """
 
     memory: str = "2GB"
     threads: int | None = None
     plain: bool = False
+    reads_rows: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
         require(self.threads is None or self.threads >= 1, "threads >= 1", threads=self.threads)

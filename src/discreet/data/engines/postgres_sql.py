@@ -41,6 +41,10 @@ class PostgreSQL:
             node.replace(exp.Paren(this=exp.Div(this=top, expression=bottom, typed=True, safe=False)))
         return made.sql(dialect="postgres", identify=True)
 
+    def integers(self, sql: str) -> str:
+        """Integers over integers: / drops the fraction, and no dividend is negative."""
+        return sql.replace("//", "/")
+
     def truth(self, predicate: str) -> str:
         return f"CAST({predicate} AS INTEGER)"
 

@@ -15,12 +15,13 @@ not depend on the order in which rows are read.  Theorem and proof: docs/theory/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from discreet.data.aggregation import Aggregation, Measure
+from discreet.data.aggregation import Aggregation, IntegerSQL, Measure
 from discreet.data.engines import hashing
+from discreet.data.engines.chosen_rows import chosen_rows
 from discreet.data.engines.dialect import DUCKDB, Dialect, UnitKind
 from discreet.data.engines.pruning import implied
 from discreet.data.engines.relations import UNIT, Rows
@@ -56,6 +57,7 @@ def candidates(
 
     `physical` gives the raw type of each column; `source` is a relation in the dialect's SQL, or rows coded already.
     """
+    aggregation, source = _settled(aggregation, domain, source, physical, dialect)
     coded, kept = [], []
     names, kind = _fresh(domain, aggregation, dialect), None
     if isinstance(source, Rows):
@@ -81,7 +83,7 @@ def candidates(
     for i in summed:
         value = aggregation.measures[i].value
         assert value is not None
-        values.append(f"{dialect.render(value)} AS {names(f'v{i}')}")
+        values.append(f"{_rendered(value, dialect)} AS {names(f'v{i}')}")
     values += [f"{dialect.render(tree)} AS {names(f't{i}')}" for i, tree in enumerate(aggregation.texts)]
     values.append(f"{' AND '.join(kept) or 'true'} AS {names('kept')}")
     out = [] if kind is None else [f"{names('u')} AS u"]
@@ -93,9 +95,53 @@ def candidates(
     layers = f"SELECT {', '.join(coded) or '1 AS one'} FROM {below}"
     if pruned := implied(aggregation.where, domain=domain, physical=physical, dialect=dialect):
         layers = f"{layers} WHERE {' AND '.join(pruned)}"
+    for carried in _carried(aggregation):
+        made = [dialect.quoted(name) if tree is None else _named(name, tree, dialect) for name, tree in carried]
+        layers = f"SELECT {', '.join(made) or '1 AS one'} FROM {dialect.layer(layers)}"
     layers = f"SELECT {', '.join(values)} FROM {dialect.layer(layers)}{where}"
     sql = f"SELECT {', '.join(out)} FROM {dialect.layer(layers)}"
     return Candidates(sql=sql, unit=kind, summed=summed, texts=len(aggregation.texts))
+
+
+def _settled(
+    aggregation: Aggregation, domain: Domain, source: str | Rows, physical: Mapping[str, str], dialect: Dialect
+) -> tuple[Aggregation, str | Rows]:
+    """Where rows are chosen first, those rows, and an aggregation that has no more to choose."""
+    if not aggregation.rows_first:
+        return aggregation, source
+    made = chosen_rows(aggregation, domain=domain, source=source, physical=physical, dialect=dialect)
+    return replace(aggregation, unit=None, rows_per_unit=1, groups_per_unit=1), made
+
+
+def _carried(aggregation: Aggregation) -> list[list[tuple[str, Expr | IntegerSQL | None]]]:
+    """The layers, each with what it computes and with the names that are still needed after it."""
+    needed = _mentioned([measure.value for measure in aggregation.measures])
+    made: list[list[tuple[str, Expr | IntegerSQL | None]]] = []
+    for layer in reversed(aggregation.layers):
+        made.append([*((name, None) for name in sorted(needed - set(layer))), *layer.items()])
+        needed = (needed - set(layer)) | _mentioned(layer.values())
+    return made[::-1]
+
+
+def _mentioned(trees: Iterable[Expr | IntegerSQL | None]) -> set[str]:
+    """The names in some expressions."""
+    from sqlglot import expressions as exp
+
+    found: set[str] = set()
+    for tree in trees:
+        if isinstance(tree, IntegerSQL):
+            found |= tree.names
+        elif tree is not None:
+            found |= {column.name for column in tree.find_all(exp.Column)}
+    return found
+
+
+def _named(name: str, tree: Expr | IntegerSQL, dialect: Dialect) -> str:
+    return f"{_rendered(tree, dialect)} AS {dialect.quoted(name)}"
+
+
+def _rendered(tree: Expr | IntegerSQL, dialect: Dialect) -> str:
+    return dialect.integers(tree.sql) if isinstance(tree, IntegerSQL) else dialect.render(tree)
 
 
 def _group(aggregation: Aggregation, names: Callable[[str], str]) -> str:
@@ -110,11 +156,8 @@ def _group(aggregation: Aggregation, names: Callable[[str], str]) -> str:
 
 def _reads(aggregation: Aggregation, name: str) -> bool:
     """Whether a column is read by an expression."""
-    from sqlglot import expressions as exp
-
-    trees = [aggregation.where, *(key.code for key in aggregation.keys)]
-    trees += [measure.value for measure in aggregation.measures] + list(aggregation.texts)
-    return any(column.name == name for tree in trees if tree is not None for column in tree.find_all(exp.Column))
+    trees = [aggregation.where, *(key.code for key in aggregation.keys), *aggregation.texts]
+    return name in _mentioned([*trees, *(measure.value for measure in aggregation.measures)])
 
 
 def _is(tree: Expr, name: str) -> bool:
@@ -126,7 +169,8 @@ def _is(tree: Expr, name: str) -> bool:
 
 def _fresh(domain: Domain, aggregation: Aggregation, dialect: Dialect) -> Callable[[str], str]:
     """Names that no declared column has."""
-    taken = [name.lower() for name in (*domain, *aggregation.columns)]
+    laid = [name for layer in aggregation.layers for name in layer]
+    taken = [name.lower() for name in (*domain, *aggregation.columns, *laid)]
     prefix = "_"
     while any(name.startswith(prefix) for name in taken):
         prefix += "_"

@@ -45,6 +45,9 @@ class SparkSQL:
 
         return tree.copy().transform(constant).sql(dialect="spark")
 
+    def integers(self, sql: str) -> str:
+        return sql.replace("//", "DIV").replace('"', "`")
+
     def truth(self, predicate: str) -> str:
         return f"CAST({predicate} AS INTEGER)"
 

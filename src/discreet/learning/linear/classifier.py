@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.data.domain import Domain
+from discreet.data.engines.integer_sums import IntegerSums
 from discreet.data.records import Records
 from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource
@@ -21,6 +22,8 @@ from discreet.learning.estimator import PrivateClassifier
 from discreet.learning.linear.losses import Margin, Softmax
 from discreet.learning.linear.plan import MOST, plan
 from discreet.learning.linear.rows import FINE, LEFT, WIDEST, ball, design_for, noisy_count, spread
+from discreet.learning.rounds.sums import ENTRIES, STEPS_AT_MOST, gradient
+from discreet.learning.rounds.vectors import Lattice, lattice_centre, lattice_radius
 from discreet.learning.row_by_row import products
 from discreet.privacy.event import ComposedEvent
 from discreet.privacy.guarantee import Guarantee
@@ -56,7 +59,11 @@ class LinearClassifier(PrivateClassifier):
         self.domain = domain
         self.classes = classes
 
-    def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
+    by_rounds = True
+
+    def _learn(
+        self, rows: Records | IntegerSums, target: str | None, budget: Guarantee, rng: RandomSource | None
+    ) -> None:
         import numpy as np
 
         assert target is not None
@@ -68,19 +75,24 @@ class LinearClassifier(PrivateClassifier):
         widest = Design(self.domain_, FINE if self.bins is None else self.bins).width + 1
         allowance = Allowance(budget, entries=2 + widest * (1 + MOST * columns))
         count = noisy_count(rows, allowance=allowance, rng=rng)
-        design = design_for(self.domain_, self.bins, count, allowance=allowance, columns=columns)
+        in_engine = isinstance(rows, IntegerSums)
+        most = ENTRIES // columns - 1 if in_engine else WIDEST
+        require(width <= most, f"at most {most} entries of a row's vector where an engine adds", entries=width)
+        design = design_for(self.domain_, self.bins, count, allowance=allowance, columns=columns, widest=most)
         noise = spread(allowance, (design.width + 1) * columns)
         found = ball(rows, design, count, noise=noise, allowance=allowance, rng=rng)
-        descent = plan(found, columns, self.loss if columns == 1 else self.losses, noise, ridge=float(self.ridge))
-        weights, event = descent(
-            found.integers(rows),
-            rows.column(target).astype(np.int64),
-            columns,
-            found.rows,
-            allowance=allowance,
-            amount=LEFT * allowance.total,
-            rng=rng,
-        )
+        loss = self.loss if columns == 1 else self.losses
+        rounds = STEPS_AT_MOST if in_engine else MOST
+        descent = plan(found, columns, loss, noise, ridge=float(self.ridge), most=rounds)
+        paid: dict[str, Any] = {"allowance": allowance, "amount": LEFT * allowance.total, "rng": rng}
+        if isinstance(rows, IntegerSums):
+            moved = Lattice(rows, design).moved(lattice_centre(found.centre))
+            radius, label = lattice_radius(found.radius), rows.places[target]
+            sums = gradient(moved, radius, found.constant, label, columns, loss, descent.bound)
+            weights, event = descent.follow(sums, design.width + 1, columns, found.rows, **paid)
+        else:
+            classes = rows.column(target).astype(np.int64)
+            weights, event = descent(found.integers(rows), classes, columns, found.rows, **paid)
         self.ball_ = found
         self.n_iter_ = descent.steps
         self.coef_ = weights[1:].T

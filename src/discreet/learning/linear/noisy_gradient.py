@@ -13,6 +13,7 @@ between two noisy gradients is shortened: all of that is made of what was releas
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -87,30 +88,49 @@ class Descent:
         import numpy as np
         from threadpoolctl import threadpool_limits
 
-        width = rows.shape[1]
+        exact, squares = rows.astype(np.float64), (rows * rows).sum(axis=1)
+
+        def sums(whole: Floats) -> Whole:
+            places = np.floor(exact @ whole * (STEPS / WEIGHT)).astype(np.int64)
+            found = cut(squares, self.loss.residuals(places, classes), self.bound)
+            return (exact.T @ found.astype(np.float64)).astype(np.int64)
+
+        with threadpool_limits(1):  # small matrices: threads that wait for one another cost more
+            return self.follow(sums, rows.shape[1], columns, count, allowance=allowance, amount=amount, rng=rng)
+
+    def follow(
+        self,
+        sums: Callable[[Floats], Whole],
+        width: int,
+        columns: int,
+        count: float,
+        *,
+        allowance: Allowance,
+        amount: Fraction,
+        rng: RandomSource | None,
+    ) -> tuple[Floats, Event]:
+        """The same, with the sum over rows of u r^T at given integer weights, which a row moves by `sensitivities`."""
+        import numpy as np
+
         absolute, square = sensitivities(self.bound, width, columns)
         noise = allowance.noise(amount / self.steps, absolute=absolute, square=square)
         worth = self.unit / (RESIDUAL * count)  # of 1 in a sum
         sd = math.sqrt(variance(noise)) * worth
-        exact, squares = rows.astype(np.float64), (rows * rows).sum(axis=1)
         weights = np.zeros((width, columns))  # for values `unit` u
         speed, total = np.zeros_like(weights), np.zeros_like(weights)
         before: tuple[Floats, Floats] | None = None
         length = self.length
-        with threadpool_limits(1):  # small matrices: threads that wait for one another cost more
-            for step in range(self.steps):
-                whole = np.rint(np.clip(weights, -HEAVIEST, HEAVIEST) * (self.unit * WEIGHT))
-                places = np.floor(exact @ whole * (STEPS / WEIGHT)).astype(np.int64)
-                found = cut(squares, self.loss.residuals(places, classes), self.bound)
-                sums = (exact.T @ found.astype(np.float64)).astype(np.int64)
-                slope = np.asarray(noise(sums, rng=rng), dtype=np.float64) * -worth + self.shrink / count * weights
-                if before is not None and _too_long(length, weights - before[0], slope - before[1], sd):
-                    length, speed = length / 2, np.zeros_like(speed)
-                before = weights, slope
-                speed = MOMENTUM * speed + slope
-                weights = weights - length * speed
-                if step >= self.steps // 2:
-                    total += weights
+        for step in range(self.steps):
+            whole = np.rint(np.clip(weights, -HEAVIEST, HEAVIEST) * (self.unit * WEIGHT))
+            noisy = noise(sums(whole), rng=rng)
+            slope = np.asarray(noisy, dtype=np.float64) * -worth + self.shrink / count * weights
+            if before is not None and _too_long(length, weights - before[0], slope - before[1], sd):
+                length, speed = length / 2, np.zeros_like(speed)
+            before = weights, slope
+            speed = MOMENTUM * speed + slope
+            weights = weights - length * speed
+            if step >= self.steps // 2:
+                total += weights
         return total / (self.steps - self.steps // 2), RepeatedEvent(event=noise.event(), count=self.steps)
 
 

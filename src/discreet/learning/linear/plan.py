@@ -25,7 +25,7 @@ def clearness(rows: float, noise: float) -> float:
     return rows / (noise * CLEAR)
 
 
-def plan(found: Ball, columns: int, loss: Loss, noise: float, *, ridge: float) -> Descent:
+def plan(found: Ball, columns: int, loss: Loss, noise: float, *, ridge: float, most: int = MOST) -> Descent:
     """Steps and lengths by public numbers: how clearly the rows stand out of the noise decides."""
     width = found.design.width + 1
     clear = clearness(found.rows, noise)
@@ -34,7 +34,7 @@ def plan(found: Ball, columns: int, loss: Loss, noise: float, *, ridge: float) -
     longest = math.sqrt(SCALE**2 + found.constant**2) * RESIDUAL
     return Descent(
         loss=loss,
-        steps=round(min(steps, max(work, STEPS))),
+        steps=round(min(steps, max(work, STEPS), most)),
         length=min(max(math.sqrt(clear), SHORTEST), 1.0) / loss.curvature,
         bound=math.ceil(longest * min(math.sqrt(loss.square(columns)), CUT * max(clear, 1.0) ** 0.25)),
         unit=found.unit,

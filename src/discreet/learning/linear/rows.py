@@ -17,9 +17,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.data.domain import Domain
+from discreet.data.engines.integer_sums import IntegerSums
 from discreet.data.records import Records
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.design import Design
+from discreet.learning.rounds.vectors import FINE as FINE_ENTRY
+from discreet.learning.rounds.vectors import Lattice, lattice_centre, lattice_radius
 from discreet.learning.row_by_row import squares
 from discreet.learning.vectors.clipped_moments import SCALE, shrunk, within
 from discreet.privacy.event import Event
@@ -92,10 +95,11 @@ class Ball:
         return self.design.floats(rows) - self.centre
 
 
-def noisy_count(rows: Records, *, allowance: Allowance, rng: RandomSource | None) -> Count:
+def noisy_count(rows: Records | IntegerSums, *, allowance: Allowance, rng: RandomSource | None) -> Count:
     """How many rows there are, for the share of a count."""
     noise = allowance.noise(COUNT * allowance.total, absolute=SCALE, square=SCALE**2)
-    return Count(float(noise(len(rows) * SCALE, rng=rng)) / SCALE, math.sqrt(variance(noise)) / SCALE, noise.event())
+    total = rows.count() if isinstance(rows, IntegerSums) else len(rows)
+    return Count(float(noise(total * SCALE, rng=rng)) / SCALE, math.sqrt(variance(noise)) / SCALE, noise.event())
 
 
 def spread(allowance: Allowance, entries: int) -> float:
@@ -108,7 +112,13 @@ def spread(allowance: Allowance, entries: int) -> float:
 
 
 def ball(
-    rows: Records, design: Design, count: Count, *, noise: float, allowance: Allowance, rng: RandomSource | None
+    rows: Records | IntegerSums,
+    design: Design,
+    count: Count,
+    *,
+    noise: float,
+    allowance: Allowance,
+    rng: RandomSource | None,
 ) -> Ball:
     """A mean and a radius, for their shares.
 
@@ -118,24 +128,36 @@ def ball(
 
     sums, sd, event = noisy_sums(rows, design, allowance=allowance, rng=rng)
     centre = np.clip(shrunk(sums / count.least, sd / count.least), -1.0, 1.0)
-    moved = design.floats(rows) - centre
+    if isinstance(rows, IntegerSums):
+        centre = lattice_centre(centre) / FINE_ENTRY
     choice = allowance.choice(RADIUS * allowance.total, sensitivity=1)
     shorter = 2.0 ** (-np.arange(RADII) / 4)
     radii = (math.sqrt(design.square) + float(np.sqrt((centre * centre).sum()))) * shorter
     price = np.floor(min(noise * WORTH, count.least / 2) * shorter).astype(np.int64)  # of the noise, in rows
-    radius = float(radii[choice(-outside(moved, radii) - price, rng=rng)])
+    radius = float(radii[choice(-_outside(rows, design, centre, radii) - price, rng=rng)])
+    if isinstance(rows, IntegerSums):
+        radius = lattice_radius(radius) / FINE_ENTRY
     return Ball(design, centre, radius, count.least, (count.event, event, choice.event()))
 
 
 def noisy_sums(
-    rows: Records, design: Design, *, allowance: Allowance, rng: RandomSource | None
+    rows: Records | IntegerSums, design: Design, *, allowance: Allowance, rng: RandomSource | None
 ) -> tuple[Floats, float, Event]:
     """The sums of the rows' vectors, for the share of a mean, and the standard deviation of each."""
     import numpy as np
 
-    noise = allowance.noise(MEAN * allowance.total, absolute=SCALE * design.square, square=SCALE**2 * design.square)
-    noisy = noise(design.integers(rows, scale=SCALE).sum(axis=0), rng=rng)
-    return np.asarray(noisy, dtype=np.float64) / SCALE, math.sqrt(variance(noise)) / SCALE, noise.event()
+    in_engine = isinstance(rows, IntegerSums)
+    scale = FINE_ENTRY if in_engine else SCALE
+    noise = allowance.noise(MEAN * allowance.total, absolute=scale * design.square, square=scale**2 * design.square)
+    sums = Lattice(rows, design).sums() if in_engine else design.integers(rows, scale=scale).sum(axis=0)
+    noisy = noise(sums, rng=rng)
+    return np.asarray(noisy, dtype=np.float64) / scale, math.sqrt(variance(noise)) / scale, noise.event()
+
+
+def _outside(rows: Records | IntegerSums, design: Design, centre: Floats, radii: Floats) -> Whole:
+    if isinstance(rows, IntegerSums):
+        return Lattice(rows, design).moved(lattice_centre(centre)).outside(radii)
+    return outside(design.floats(rows) - centre, radii)
 
 
 def outside(vectors: Floats, radii: Floats) -> Whole:
@@ -151,13 +173,15 @@ def outside(vectors: Floats, radii: Floats) -> Whole:
     return np.array([np.count_nonzero(lengths > radius) for radius in radii], dtype=np.int64)
 
 
-def design_for(domain: Domain, bins: int | None, count: Count, *, allowance: Allowance, columns: int) -> Design:
+def design_for(
+    domain: Domain, bins: int | None, count: Count, *, allowance: Allowance, columns: int, widest: int = WIDEST
+) -> Design:
     """Ordered columns as numbers, or in intervals where there are rows enough for each: a rule of public numbers."""
     if bins is not None:
         return Design(domain, bins)
     fine = Design(domain, FINE)
     enough = (
-        fine.width <= WIDEST
+        fine.width <= widest
         and count.rows >= EACH * fine.width
         and count.rows >= SEEN * spread(allowance, fine.width * columns)
     )

@@ -15,9 +15,10 @@ declared range, so that no error exceeds that range.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.data.columns import Boolean, Column, Integer, Real
+from discreet.data.engines.integer_sums import IntegerSums
 from discreet.data.records import Records
 from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
@@ -26,8 +27,11 @@ from discreet.learning.estimator import PrivateRegressor
 from discreet.learning.linear.losses import STEPS, Squared
 from discreet.learning.linear.plan import MOST, clearness, plan
 from discreet.learning.linear.rows import LEFT, Ball, ball, noisy_count, spread
+from discreet.learning.rounds.sums import PRODUCTS, STEPS_AT_MOST, gradient, target_places
+from discreet.learning.rounds.sums import moments as engine_moments
+from discreet.learning.rounds.vectors import Lattice, lattice_centre, lattice_radius
 from discreet.learning.row_by_row import products
-from discreet.learning.vectors.clipped_moments import noisy_moments, shrunk, within
+from discreet.learning.vectors.clipped_moments import SCALE, noisy_moments, released_moments, shrunk, within
 from discreet.privacy.event import ComposedEvent, Event
 from discreet.privacy.guarantee import Guarantee
 from discreet.release.allowance import Allowance
@@ -54,7 +58,11 @@ class LeastSquares(PrivateRegressor):
     def _ridge(self) -> float:
         raise NotImplementedError
 
-    def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
+    by_rounds = True
+
+    def _learn(
+        self, rows: Records | IntegerSums, target: str | None, budget: Guarantee, rng: RandomSource | None
+    ) -> None:
 
         assert target is not None
         ridge = self._ridge()
@@ -65,6 +73,8 @@ class LeastSquares(PrivateRegressor):
         joint = Design(rows.domain.project([*columns, target]))
         width = joint.width
         require(width <= WIDEST, f"at most {WIDEST} entries of a row's vector", entries=width)
+        if isinstance(rows, IntegerSums):
+            require((width + 1) * (width + 2) // 2 <= PRODUCTS, "fewer entries where an engine adds", entries=width)
         allowance = Allowance(budget, entries=2 + width + max((width + 1) * (width + 2) // 2, MOST * width))
         count = noisy_count(rows, allowance=allowance, rng=rng)
         found = ball(rows, joint, count, noise=spread(allowance, width), allowance=allowance, rng=rng)
@@ -85,15 +95,20 @@ class LeastSquares(PrivateRegressor):
 
 
 def _by_moments(
-    rows: Records, found: Ball, allowance: Allowance, noise: float, ridge: float, rng: RandomSource | None
+    rows: Records | IntegerSums, found: Ball, allowance: Allowance, noise: float, ridge: float, rng: RandomSource | None
 ) -> tuple[Floats, Floats, Event]:
     """Coefficients, a point on the plane, and what ran: all products of entries, once."""
     import numpy as np
 
-    one = np.zeros(len(rows), dtype=np.int64)
-    moments = noisy_moments(
-        found.moved(rows), one, 1, radius=found.radius, allowance=allowance, share=LEFT * allowance.total, rng=rng
-    )
+    share = LEFT * allowance.total
+    if isinstance(rows, IntegerSums):
+        moved = Lattice(rows, found.design).moved(lattice_centre(found.centre))
+        sums = engine_moments(moved, lattice_radius(found.radius), SCALE // 2)[None]
+        moments = released_moments(sums, found.design.width, found.radius, allowance, share, rng)
+    else:
+        one = np.zeros(len(rows), dtype=np.int64)
+        vectors = found.moved(rows)
+        moments = noisy_moments(vectors, one, 1, radius=found.radius, allowance=allowance, share=share, rng=rng)
     n = max(float(moments.counts[0]), found.rows / 2)
     sums = moments.means[0] * max(float(moments.counts[0]), moments.count_sd, 1.0)
     offset = shrunk(sums / n, moments.sum_sd / n)
@@ -103,15 +118,25 @@ def _by_moments(
 
 
 def _by_descent(
-    rows: Records, found: Ball, allowance: Allowance, noise: float, ridge: float, rng: RandomSource | None
+    rows: Records | IntegerSums, found: Ball, allowance: Allowance, noise: float, ridge: float, rng: RandomSource | None
 ) -> tuple[Floats, Floats, Event]:
     """The same from a few noisy gradients, where the rows do not stand out of the noise on all products."""
     import numpy as np
 
-    moved, descent = found.moved(rows), plan(found, 1, Squared(), noise, ridge=ridge + DRAW * noise)
-    made = np.column_stack([np.full(len(rows), found.constant), within(moved[:, :-1], found.radius)])
-    targets = np.rint(moved[:, -1] * STEPS).astype(np.int64)
-    weights, event = descent(made, targets, 1, found.rows, allowance=allowance, amount=LEFT * allowance.total, rng=rng)
+    in_engine = isinstance(rows, IntegerSums)
+    rounds = STEPS_AT_MOST if in_engine else MOST
+    descent = plan(found, 1, Squared(), noise, ridge=ridge + DRAW * noise, most=rounds)
+    paid: dict[str, Any] = {"allowance": allowance, "amount": LEFT * allowance.total, "rng": rng}
+    if in_engine:
+        away = Lattice(rows, found.design).moved(lattice_centre(found.centre), skip=1)
+        radius, label = lattice_radius(found.radius), target_places(away.entries[-1])
+        sums = gradient(away, radius, found.constant, label, 1, Squared(), descent.bound)
+        weights, event = descent.follow(sums, found.design.width, 1, found.rows, **paid)
+    else:
+        moved = found.moved(rows)
+        made = np.column_stack([np.full(len(rows), found.constant), within(moved[:, :-1], found.radius)])
+        targets = np.rint(moved[:, -1] * STEPS).astype(np.int64)
+        weights, event = descent(made, targets, 1, found.rows, **paid)
     middle = found.centre.copy()
     middle[-1] += weights[0, 0] * found.constant * found.unit
     return weights[1:, 0], middle, event

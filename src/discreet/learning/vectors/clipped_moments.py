@@ -15,6 +15,7 @@ docs/theory/principal_components.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -124,12 +125,27 @@ def noisy_moments(
     constant: int = SCALE // 2,
 ) -> Moments:
     """Moments of centred vectors clipped to `radius`, for `number` groups."""
+    sums = weighted(within(vectors, radius), groups, number, constant)
+    return released_moments(sums, vectors.shape[1], radius, allowance, share, rng, constant=constant)
+
+
+def released_moments(
+    sums: Whole,  # (groups, entries): weighted products
+    width: int,
+    radius: float,
+    allowance: Allowance,
+    share: Fraction,
+    rng: RandomSource | None,
+    *,
+    constant: int = SCALE // 2,
+) -> Moments:
+    """Noise on the weighted sums, and what they say."""
     import numpy as np
 
-    width = vectors.shape[1]
+    number = len(sums)
     absolute, square = sensitivities(width, constant)
     noise = allowance.noise(share, absolute=absolute, square=square)
-    noisy = np.asarray(noise(weighted(within(vectors, radius), groups, number, constant), rng=rng), dtype=np.float64)
+    noisy = np.asarray(noise(sums, rng=rng), dtype=np.float64)
     sd = math.sqrt(variance(noise))
     full = np.zeros((number, width + 1, width + 1))
     rows, columns = np.triu_indices(width + 1)
@@ -159,10 +175,19 @@ def noisy_means(
     """Counts and means only, of vectors no longer than `radius`: the noise is less than that of all moments."""
     import numpy as np
 
-    width, constant = vectors.shape[1], SCALE // 2
     units = within(vectors, radius)
-    sums = np.zeros((number, width + 1), dtype=np.int64)
-    np.add.at(sums, groups, np.column_stack([np.full(len(units), constant, dtype=np.int64), units]))
+    sums = np.zeros((number, vectors.shape[1] + 1), dtype=np.int64)
+    np.add.at(sums, groups, np.column_stack([np.full(len(units), SCALE // 2, dtype=np.int64), units]))
+    return released_means(sums, radius, allowance, share, rng)
+
+
+def released_means(
+    sums: Whole, radius: float, allowance: Allowance, share: Fraction, rng: RandomSource | None
+) -> Moments:
+    """Noise on sums (groups, 1 + width) of (SCALE / 2, u), and what they say."""
+    import numpy as np
+
+    number, width, constant = len(sums), sums.shape[1] - 1, SCALE // 2
     absolute, square = mean_sensitivities(width)
     noise = allowance.noise(share, absolute=absolute, square=square)
     noisy = np.asarray(noise(sums, rng=rng), dtype=np.float64)
@@ -213,7 +238,7 @@ def noisy_squares(
 
 
 def noisy_radius(
-    lengths: Floats,
+    lengths: Floats | Callable[[Floats], Whole],
     largest: float,
     width: int,
     *,
@@ -224,6 +249,8 @@ def noisy_radius(
     rng: RandomSource | None,
 ) -> tuple[float, tuple[Event, ...]]:
     """A radius outside which there are about as many rows as the noise of the moments, with share `later`, is worth.
+
+    `lengths` are those of the rows, or a function from radii to the number of rows outside each.
 
     `rows` is a number of rows that was released before: no more than a quarter of them are aimed at, and the smallest
     radius is preferred to the largest for no more than half of them and one a step, so that of a few dozen rows or more
@@ -238,8 +265,14 @@ def noisy_radius(
     blur = float(1 / choice.rate)  # rows that the choice cannot tell apart
     target = math.ceil(min(max(worth, 2 * blur), max(rows / 4, 1.0), 1e15))
     radii = largest * 2.0 ** (-np.arange(RADII) / 2)
-    outside = np.array([np.count_nonzero(lengths > radius) for radius in radii], dtype=np.int64)
+    outside = lengths(radii) if callable(lengths) else _beyond(lengths, radii)
     steps = RADII - 1 if 4 * (RADII - 1) * blur <= rows else STEPS  # down, that are worth something
     price = math.ceil(min(2 * blur, max(rows, 0.0) / (2 * steps), 1e12))  # of one: radii beyond all rows are no use
     scores = -np.abs(outside - target) - price * np.maximum(steps - np.arange(RADII), 0)
     return float(radii[choice(scores, rng=rng)]), (choice.event(),)
+
+
+def _beyond(lengths: Floats, radii: Floats) -> Whole:
+    import numpy as np
+
+    return np.array([np.count_nonzero(lengths > radius) for radius in radii], dtype=np.int64)

@@ -19,11 +19,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from discreet.data.columns import Real
 from discreet.data.domain import Domain
+from discreet.data.engines.integer_sums import IntegerSums
 from discreet.data.records import Records
 from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateEstimator
+from discreet.learning.rounds.sums import PRODUCTS
+from discreet.learning.rounds.vectors import Lattice
 from discreet.learning.row_by_row import products
 from discreet.learning.vectors.principal_components_fit import entries, subspace
 from discreet.privacy.event import ComposedEvent
@@ -60,6 +63,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
     """
 
     supervised = False
+    by_rounds = True
 
     def __init__(
         self,
@@ -72,7 +76,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         self.budget = budget
         self.domain = domain
 
-    def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
+    def _learn(
+        self, rows: Records | IntegerSums, target: str | None, budget: Guarantee, rng: RandomSource | None
+    ) -> None:
         import numpy as np
 
         design = Design(rows.domain)
@@ -81,7 +87,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         kept = components(self.n_components, width)
         allowance = Allowance(budget, entries=entries(width))
         largest = math.sqrt(design.square)
-        found = subspace(design.floats(rows), largest, allowance=allowance, amount=allowance.total, rng=rng)
+        if isinstance(rows, IntegerSums):
+            require((width + 1) * (width + 2) // 2 <= PRODUCTS, "fewer entries where an engine adds", entries=width)
+        vectors = Lattice(rows, design) if isinstance(rows, IntegerSums) else design.floats(rows)
+        found = subspace(vectors, largest, allowance=allowance, amount=allowance.total, rng=rng)
         self.design_ = design
         self.n_components_ = kept
         self.mean_ = found.mean

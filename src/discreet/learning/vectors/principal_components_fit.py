@@ -14,11 +14,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.hazmat.entropy import RandomSource
+from discreet.learning.rounds.sums import means, moments
+from discreet.learning.rounds.vectors import FINE, Lattice, lattice_centre, lattice_radius
 from discreet.learning.row_by_row import squares
-from discreet.learning.vectors.clipped_moments import noisy_means, noisy_moments, noisy_radius, shrunk
+from discreet.learning.vectors.clipped_moments import (
+    SCALE,
+    Moments,
+    noisy_means,
+    noisy_moments,
+    noisy_radius,
+    released_means,
+    released_moments,
+    shrunk,
+)
 from discreet.privacy.event import Event
 from discreet.release.allowance import Allowance
 
@@ -49,30 +60,27 @@ def entries(width: int) -> int:
 
 
 def subspace(
-    vectors: Floats, largest: float, *, allowance: Allowance, amount: Fraction, rng: RandomSource | None
+    vectors: Floats | Lattice, largest: float, *, allowance: Allowance, amount: Fraction, rng: RandomSource | None
 ) -> Subspace:
-    """Learn from vectors no longer than `largest`, for `amount` of the allowance."""
+    """Learn from vectors no longer than `largest`, in memory or in an engine, for `amount` of the allowance."""
     import numpy as np
 
-    width = vectors.shape[1]
-    one = np.zeros(len(vectors), dtype=np.int64)
+    steps = _InEngine(vectors) if isinstance(vectors, Lattice) else _InMemory(vectors)
+    shared: dict[str, Any] = {"allowance": allowance, "rng": rng}
     later = (1 - MEAN - RADIUS) * amount
-    rough = noisy_means(vectors, one, 1, radius=largest, allowance=allowance, share=MEAN * amount, rng=rng)
+    rough = steps.means(largest, share=MEAN * amount, **shared)
     centre = np.clip(shrunk(rough.means[0], rough.sum_sd / max(float(rough.counts[0]), rough.count_sd, 1.0)), -1.0, 1.0)
-    moved = vectors - centre
-    lengths = np.sqrt(squares(moved))
-    reach = largest + float(np.sqrt((centre * centre).sum()))
+    centre = steps.move(centre)
     radius, chosen = noisy_radius(
-        lengths,
-        reach,
-        width,
+        steps.outside,
+        largest + float(np.sqrt((centre * centre).sum())),
+        steps.width,
         rows=float(rough.counts[0]),
-        allowance=allowance,
         share=RADIUS * amount,
         later=later,
-        rng=rng,
+        **shared,
     )
-    found = noisy_moments(moved, one, 1, radius=radius, allowance=allowance, share=later, rng=rng)
+    radius, found = steps.moments(radius, share=later, **shared)
     count = max(float(found.counts[0]), found.count_sd, 1.0)
     offset = shrunk(found.means[0], found.sum_sd / count)
     values, columns = np.linalg.eigh(found.seconds[0] / count - np.outer(offset, offset))
@@ -80,7 +88,7 @@ def subspace(
         count=count,
         mean=centre + offset,
         directions=_signed(columns[:, ::-1].T),
-        variances=corrected(values[::-1], found.sd / count * math.sqrt(width)),
+        variances=corrected(values[::-1], found.sd / count * math.sqrt(steps.width)),
         radius=radius,
         events=rough.events + chosen + found.events,
     )
@@ -105,3 +113,57 @@ def _signed(rows: Floats) -> Floats:
 
     largest = np.abs(rows).argmax(axis=1)
     return rows * np.sign(rows[np.arange(len(rows)), largest])[:, None]
+
+
+class _InMemory:
+    """The three looks at vectors in memory."""
+
+    def __init__(self, vectors: Floats) -> None:
+        self.vectors, self.moved, self.width = vectors, vectors, vectors.shape[1]
+
+    def _groups(self) -> npt.NDArray[np.int64]:
+        import numpy as np
+
+        return np.zeros(len(self.vectors), dtype=np.int64)
+
+    def means(self, radius: float, **how: Any) -> Moments:  # noqa: ANN401
+        return noisy_means(self.vectors, self._groups(), 1, radius=radius, **how)
+
+    def move(self, centre: Floats) -> Floats:
+        self.moved = self.vectors - centre
+        return centre
+
+    def outside(self, radii: Floats) -> npt.NDArray[np.int64]:
+        import numpy as np
+
+        lengths = np.sqrt(squares(self.moved))
+        return np.array([np.count_nonzero(lengths > radius) for radius in radii], dtype=np.int64)
+
+    def moments(self, radius: float, **how: Any) -> tuple[float, Moments]:  # noqa: ANN401
+        return radius, noisy_moments(self.moved, self._groups(), 1, radius=radius, **how)
+
+
+class _InEngine:
+    """The same looks at rows in an engine: the sums of `discreet.learning.rounds`."""
+
+    def __init__(self, lattice: Lattice) -> None:
+        import numpy as np
+
+        self.lattice, self.width = lattice, lattice.design.width
+        self.moved = lattice.moved(np.zeros(self.width, dtype=np.int64))
+
+    def means(self, radius: float, **how: Any) -> Moments:  # noqa: ANN401
+        whole = lattice_radius(radius)
+        return released_means(means(self.moved, whole)[None], whole / FINE, **how)
+
+    def move(self, centre: Floats) -> Floats:
+        self.moved = self.lattice.moved(lattice_centre(centre))
+        return lattice_centre(centre) / FINE
+
+    def outside(self, radii: Floats) -> npt.NDArray[np.int64]:
+        return self.moved.outside(radii)
+
+    def moments(self, radius: float, **how: Any) -> tuple[float, Moments]:  # noqa: ANN401
+        whole = lattice_radius(radius)
+        sums = moments(self.moved, whole, SCALE // 2)[None]
+        return whole / FINE, released_moments(sums, self.width, whole / FINE, **how)
