@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
+from discreet.data.aggregation import Measure
 from discreet.data.columns import Boolean, Categorical, Date, Identifier, Integer, Real
 from discreet.data.domain import Domain
 from discreet.data.engines import positions
@@ -16,6 +18,7 @@ from discreet.data.engines.duckdb import DuckDB
 from discreet.data.engines.integer_sums import SumsOfRows, SumsOfTable
 from discreet.data.engines.postgres import Postgres
 from discreet.data.engines.spark import Spark
+from discreet.data.engines.tables_of_counts import position
 from discreet.data.records import Records
 from discreet.data.table import Table
 from discreet.data.whole import constant, named
@@ -180,13 +183,25 @@ def test_rows_and_spark_have_the_same_sums():
 
 
 def test_the_choice_of_rows_by_what_is_added_up_would_be_seen():
-    """The twin: a unit's rows chosen anew for each sum are not one row of the unit, and the sums do not agree."""
-    rows = rows_of(3)
-    table = table_of(rows, DuckDB(), unit="who", most=1)
-    other = table_of(rows, DuckDB(), unit="who", most=1).salt + 1
-    expected = all_rounds(in_memory(rows, "who", 1, table.salt))
+    """Two statements then keep two rows of a unit: what they add is no row of its, and may be more than one adds."""
+    rows = pa.table({"who": [1] * 8, "left": [0, 1] * 4, "right": [1, 0] * 4})
+    domain = Domain({"who": Identifier(), "left": Integer(0, 1), "right": Integer(0, 1)})
+    engine, read, found, twins = DuckDB(plain=True), domain.project(["left", "right"]), set(), set()
 
-    assert all_rounds(in_memory(rows, "who", 1, other)).tolist() != expected.tolist()
+    def anew(sums, name):
+        """The twin: a unit's row is chosen by what it adds to the statement at hand."""
+        value = Measure(kind="sum", value=position(name, read[name]).code, low=0, high=1)
+        made = replace(sums.aggregation([], []), rows_first=False, layers=(), measures=(value,), columns=(name,))
+        return engine.run(table, made).through(lambda cells: int(cells[0, 0]))
+
+    for version in range(1, 21):  # each with a salt of its own
+        table = Table(rows, domain=domain, unit="who", version=version)
+        sums = SumsOfTable(table, read, engine)
+        found.add(tuple(int(sums.sums([], [sums.places[name]])[0]) for name in read))
+        twins.add(tuple(anew(sums, name) for name in read))
+
+    assert found == {(0, 1), (1, 0)}
+    assert not twins <= found
 
 
 def single_rows():

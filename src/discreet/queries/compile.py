@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from discreet.data.aggregation import Aggregation, Key, Measure
+from discreet.data.aggregation import Aggregation, IntegerSQL, Key, Measure
 from discreet.data.columns import MOST, Value
 from discreet.data.table import Table
 from discreet.errors import UnsupportedError
@@ -287,7 +287,8 @@ def _pass(
     texts: tuple[Tree, ...] = (),
 ) -> Aggregation:
     where = None if query.where is None else tree(predicate_code(query.where))
-    read = _columns([where, *texts, *(key.code for key in keys), *(measure.value for measure in measures)])
+    values = [measure.value for measure in measures if not isinstance(measure.value, IntegerSQL)]
+    read = _columns([where, *texts, *(key.code for key in keys), *values])
     return Aggregation(
         columns=tuple(name for name in table.domain if name in read),
         where=where,
