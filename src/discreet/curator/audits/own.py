@@ -38,11 +38,11 @@ def load(name: str) -> Any:  # noqa: ANN401 - whatever it is
     6.283185307179586
     >>> load("math")
     Traceback (most recent call last):
-    discreet.errors.ParameterError: need module:name, got 'math'
+    discreet.errors.ParameterError: need module:name of your own (--only Laplace is for one of ours), got 'math'
     """
     module, colon, attribute = name.partition(":")
     if not (module and colon and attribute):
-        raise ParameterError(f"need module:name, got {name!r}")
+        raise ParameterError(f"need module:name of your own (--only Laplace is for one of ours), got {name!r}")
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)
