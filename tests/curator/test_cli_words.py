@@ -279,12 +279,13 @@ def test_help_begins_with_what_a_newcomer_needs():
 def test_ctrl_c_ends_an_audit_and_its_processes():
     child = get_context("spawn").Process(target=time.sleep, args=(600,), daemon=True)
     child.start()
+    before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt), _stoppable():
         signal.raise_signal(signal.SIGINT)
     child.join(60)
 
     assert child.exitcode == -signal.SIGTERM
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_sql_that_cannot_be_read_says_where(home, capsys):

@@ -35,7 +35,7 @@ def written(path, *values):
 
 def total(engine, source):
     with lent(engine, [source]) as (connection, (relation,)):
-        return connection.execute(f"SELECT SUM(age) FROM {relation}").fetchall()[0][0]
+        return connection.execute(f"SELECT CAST(SUM(CAST(age AS BIGINT)) AS BIGINT) FROM {relation}").fetchall()[0][0]
 
 
 def test_the_same_files_are_asked_in_the_same_database(tmp_path, opened):
@@ -54,6 +54,15 @@ def test_rows_are_read_anew_by_every_question(tmp_path):
     os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
 
     assert (first, total(ALONE, source)) == (3, 7)
+
+
+def test_the_header_of_a_file_of_text_is_read_anew_too(tmp_path):
+    source = tmp_path / "a.csv"
+    source.write_text("age,ward\n1,2\n")
+    first = total(ALONE, str(source))
+    source.write_text("ward,age\n1,2\n")
+
+    assert (first, total(ALONE, str(source))) == (1, 2)
 
 
 def test_a_new_file_of_a_pattern_is_seen(tmp_path, opened):

@@ -13,9 +13,11 @@ import pytest
 from discreet.data.aggregation import Aggregation, Measure
 from discreet.data.columns import Date, Integer, Real
 from discreet.data.domain import Domain
+from discreet.data.engines import duckdb as engines
 from discreet.data.engines import pruning
 from discreet.data.engines.dialect import DUCKDB
 from discreet.data.engines.duckdb import DuckDB
+from discreet.data.engines.open_databases import lent
 from discreet.data.engines.pruning import implied
 from discreet.data.table import Table
 from tests.data.tables import sql
@@ -90,8 +92,8 @@ def test_no_answer_changes_and_row_groups_are_left_out(tmp_path, monkeypatch):
     def run(*, plain):
         return DuckDB(plain=plain, threads=1).run(table, plan).through(lambda cells: cells.tolist())
 
-    with DuckDB()._open() as connection:
-        shown = DuckDB()._attach(connection, table, plan).sql
+    with lent(DuckDB(), [table.source]) as (connection, places):
+        shown = engines._located(connection, places, table, plan).sql
     assert "\"x\" >= DATE '2026-02-16' AND \"x\" <= DATE '2026-02-26'" in shown
     pruned = run(plain=True), run(plain=False)
     monkeypatch.setattr(pruning, "_comparisons", lambda where: iter(()))

@@ -204,6 +204,63 @@ def test_the_choice_of_rows_by_what_is_added_up_would_be_seen():
     assert not twins <= found
 
 
+ODD = [
+    "(r)",
+    "(R)",
+    "(u)",
+    "(h)",
+    "(h)0",
+    "(p0)",
+    "(w0)",
+    "_r",
+    "_u",
+    "_h",
+    "_h0",
+    "_p0",
+    "_c0",
+    "_C1",
+    "__r",
+    "u",
+    "rr",
+]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_no_name_of_a_column_changes_which_rows_of_a_unit_are_kept(name):
+    """Names that SQL of ours has, or had: with one of those in parentheses all rows of a unit were once kept."""
+    kept = set()
+    for called in (name, "plain"):
+        for order in (1, -1):
+            values = {"who": [1] * 6, "x": list(range(6))[::order], called: [9, 0, 3, 0, 5, 1][::order]}
+            domain = Domain({"who": Identifier(), "x": Integer(0, 9), called: Integer(0, 9)})
+            table = Table(pa.table(values), domain=domain, unit="who", rows_per_unit=2)
+            sums = SumsOfTable(table, domain.project(["x", called]), DuckDB(plain=True))
+            kept.add((sums.count(), *(int(sums.sums([], [place])[0]) for place in sums.places.values())))
+
+    assert len(kept) == 1
+    assert kept.pop()[0] == 2
+
+
+def test_units_of_wide_tables_are_bounded_in_little_memory():
+    """A layer of SQL for each word of a hash takes the square of their number, and would fail after a charge."""
+    columns = {f"c{number}": Integer(0, 9) for number in range(60)}
+    rows = pa.table({"who": [1, 1, 2], **{name: [3, 3, 4] for name in columns}})
+    table = Table(rows, domain=Domain({"who": Identifier(), **columns}), unit="who", rows_per_unit=1)
+    sums = SumsOfTable(table, Domain(columns), DuckDB(memory="256MB", threads=2))
+
+    assert sums.count() == 2
+    assert [column.tolist() for column in positions.positions(rows, Domain(columns), unit="who", rows_per_unit=1,
+            salt=table.salt, engine=DuckDB(memory="256MB", threads=2))] == [[3, 4]] * 60  # fmt: skip
+
+
+@pytest.mark.parametrize("model", [LogisticRegression, LinearSVC, Ridge])
+def test_a_ridge_for_which_steps_would_diverge_is_refused_before_anything_is_read(model):
+    table = table_of(rows_of(3), DuckDB(reads_rows=False))
+
+    with pytest.raises(ParameterError, match="0 <= ridge <= 1e9"):
+        model(ridge=1e15, budget=ZCDP(1)).fit(table, "age" if model is Ridge else "icu")
+
+
 def single_rows():
     """Rows that are as far apart as they may be, alone."""
     for seed in range(2):

@@ -81,6 +81,8 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 def _near(epsilon: Fraction, delta: Fraction) -> int:
     """A place to begin at, by the secant method on sqrt(rho); how near it is affects the time only."""
+    if not Fraction(1, 10**100) < epsilon < 10**100:
+        return 1
     wanted, log = float(epsilon), -math.log(max(float(delta), 1e-300))
     last = wanted / (math.sqrt(log + wanted) + math.sqrt(log))  # for the order 1 + sqrt(log / rho)
     excess, root = float(zcdp_to_approx(exact(last * last), delta)) - wanted, 1.1 * last

@@ -8,7 +8,7 @@ row of theirs is one row in all of them.  Rows of a unit that agree in all posit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from discreet.data.aggregation import Aggregation
@@ -24,52 +24,61 @@ def chosen_rows(
     aggregation: Aggregation, *, domain: Domain, source: str | Rows, physical: Mapping[str, str], dialect: Dialect
 ) -> Rows:
     """The codes of the kept rows, under the names of their columns: nothing is left to be bounded."""
-    quoted, layer = dialect.quoted, dialect.layer
-    names = [quoted(name) for name in aggregation.columns]
+    layer, ours = dialect.layer, _fresh(aggregation, dialect)
+    names = [dialect.quoted(name) for name in aggregation.columns]
+    codes = [ours(f"c{number}") for number in range(len(names))]
     kind: UnitKind | None = None
     if isinstance(source, Rows):
-        below, coded = layer(source.sql), list(names)
-        if aggregation.unit is not None:
-            kind = source.unit
-            coded.append(quoted(UNIT))
+        below, made = layer(source.sql), list(names)
+        unit, kind = dialect.quoted(UNIT), source.unit if aggregation.unit is not None else None
     else:
-        below = source
-        coded = [
-            f"{dialect.code(domain[name], name=name, physical=physical[name])} AS {quoted(name)}"
-            for name in aggregation.columns
-        ]
+        below, unit = source, ""
+        made = [dialect.code(domain[name], name=name, physical=physical[name]) for name in aggregation.columns]
         if aggregation.unit is not None:
-            made, kind = dialect.unit(aggregation.unit, physical=physical[aggregation.unit])
-            coded.append(f"{made} AS {quoted(UNIT)}")
-    needed = [f"{quoted(name)} IS NOT NULL" for name in aggregation.columns if not domain[name].nullable]
-    needed += [] if kind is None else [f"{quoted(UNIT)} IS NOT NULL"]
+            unit, kind = dialect.unit(aggregation.unit, physical=physical[aggregation.unit])
+    coded = [f"{code} AS {place}" for code, place in zip(made, codes, strict=True)]
+    needed = [f"{code} IS NOT NULL" for code, name in zip(codes, aggregation.columns, strict=True)
+              if not domain[name].nullable]  # fmt: skip
+    if kind is not None:
+        coded.append(f"{unit} AS {ours('u')}")
+        needed.append(f"{ours('u')} IS NOT NULL")
     sql = f"SELECT {', '.join(coded)} FROM {below}"
     if needed:
         sql = f"SELECT * FROM {layer(sql)} WHERE {' AND '.join(needed)}"
     if kind is not None:
-        sql = _bounded(aggregation, sql, kind, domain, dialect)
-    return Rows(f"SELECT {', '.join(names)} FROM {layer(sql)}", None, frozenset())
+        sql = _bounded(aggregation, sql, kind, domain, dialect, ours)
+    back = [f"{code} AS {name}" for code, name in zip(codes, names, strict=True)]
+    return Rows(f"SELECT {', '.join(back)} FROM {layer(sql)}", None, frozenset())
 
 
-def _bounded(aggregation: Aggregation, sql: str, kind: UnitKind, domain: Domain, dialect: Dialect) -> str:
+def _fresh(aggregation: Aggregation, dialect: Dialect) -> Callable[[str], str]:
+    """Names of our own: no declared column meets them, because columns have other names until the last SELECT."""
+    prefix = "_"
+    while any(name.lower().startswith(prefix) for name in aggregation.columns):
+        prefix += "_"
+    return lambda name: dialect.quoted(f"{prefix}{name}")
+
+
+def _bounded(
+    aggregation: Aggregation, sql: str, kind: UnitKind, domain: Domain, dialect: Dialect, ours: Callable[[str], str]
+) -> str:
     """Of each unit the first rows by hash."""
-    quoted, layer = dialect.quoted, dialect.layer
-    unit, places = quoted(UNIT), []
+    layer, unit, places = dialect.layer, ours("u"), []
     for number, name in enumerate(aggregation.columns):
         low, high = domain[name].codes
-        places.append(
-            f"COALESCE(CAST({quoted(name)} AS BIGINT) - ({low}), {high - low + 1}) AS {quoted(f'(p{number})')}"
-        )
+        value = f"CAST({ours(f'c{number}')} AS BIGINT) - ({low})"
+        places.append(f"COALESCE({value}, {high - low + 1}) AS {ours(f'p{number}')}")
     sql = f"SELECT *, {', '.join(places)} FROM {layer(sql)}"
-    positions = [quoted(f"(p{number})") for number in range(len(places))]
+    positions = [ours(f"p{number}") for number in range(len(places))]
     split = hashing.words_sql if kind == "BIGINT" else hashing.text_words_sql
     words = list(split(unit, dialect))
     for place in positions:
         words += hashing.words_sql(place, dialect)
-    listed = [quoted(f"(w{number})") for number in range(len(words))]
+    listed = [ours(f"w{number}") for number in range(len(words))]
     split_sql = ", ".join(f"{word} AS {name}" for word, name in zip(words, listed, strict=True))
     sql = f"SELECT *, {split_sql} FROM {layer(sql)}"
-    sql = hashing.hashed_sql(sql, "(h)", hashing.start(aggregation.salt, hashing.ROWS), listed, dialect)
-    order = ", ".join([quoted("(h)"), *positions])
-    ranked = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY {unit} ORDER BY {order}) AS {quoted('(r)')} FROM {layer(sql)}"
-    return f"SELECT * FROM {layer(ranked)} WHERE {quoted('(r)')} <= {aggregation.rows_per_unit}"
+    state = ours("h")
+    sql = hashing.hashed_sql(sql, state[1:-1], hashing.start(aggregation.salt, hashing.ROWS), listed, dialect)
+    order = ", ".join([state, *positions])
+    ranked = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY {unit} ORDER BY {order}) AS {ours('r')} FROM {layer(sql)}"
+    return f"SELECT * FROM {layer(ranked)} WHERE {ours('r')} <= {aggregation.rows_per_unit}"

@@ -15,6 +15,8 @@ from discreet.data.columns import Column, Date, Integer
 from discreet.data.engines import codes
 from discreet.errors import SourceError
 
+LAYERS = 40  # words of a hash that are absorbed in a layer each
+
 if TYPE_CHECKING:
     from sqlglot import Expr
 
@@ -152,7 +154,11 @@ class DuckDBSQL:
         return f"({value} >> {bits})"
 
     def folded(self, start: int, words: list[str], absorb: Callable[[str, str], str]) -> str | None:
-        return None
+        """Each layer has memory of its own for every column: many of them take the square of their number."""
+        if len(words) <= LAYERS:
+            return None
+        listed = ", ".join(f"CAST({word} AS BIGINT)" for word in words)
+        return f"list_reduce([{listed}], lambda s, w: {absorb('s', 'w')}, CAST({start} AS BIGINT))"
 
     def md5_word(self, text: str, index: int) -> str:
         return f"CAST('0x' || substr(md5({text}), {8 * index + 1}, 8) AS BIGINT)"

@@ -40,17 +40,26 @@ def lent(engine: DuckDB, wanted: Sequence[object]) -> Iterator[tuple[duckdb.Duck
         return
     relations, paths = files
     key = (os.getpid(), engine, tuple(paths))
-    database = _taken(key)
-    if database is None:
-        database = engine._open()
-        reached(lambda: sources.shut_in(database, paths), "the source cannot be opened")
+    known = _taken(key)
+    database = engine._open() if known is None else known
     try:
+        if known is None:
+            reached(lambda: sources.shut_in(database, paths), "the source cannot be opened")
         with database.cursor() as connection:
             yield connection, relations
     except BaseException:
         database.close()
         raise
     _put(key, database)
+
+
+def _forked() -> None:
+    """A child leaves the parent's databases alone, and waits for nobody who was not forked with it."""
+    global _LOCK, _WAITING
+    _LOCK, _WAITING = threading.Lock(), []
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def _taken(key: _Key) -> duckdb.DuckDBPyConnection | None:

@@ -7,17 +7,19 @@ An engine of an unknown version is used if and only if it gives all of them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from discreet.data.engines import hashing
-from discreet.data.engines.dialect import DUCKDB
+from discreet.data.engines.dialect import DUCKDB, LAYERS
 from discreet.errors import UnsupportedError
 
 if TYPE_CHECKING:
     import duckdb
 
 BIG = (1 << 62) - 1
+MANY = range(12345678, 12345678 + LAYERS + 1)  # words of a hash: more than are absorbed one by one
 
 ASSUMED: tuple[tuple[str, object], ...] = (
     # integer arithmetic: exact in 64 and 128 bits, on nonnegative dividends
@@ -73,6 +75,10 @@ ASSUMED: tuple[tuple[str, object], ...] = (
     ("(CAST(-5 AS BIGINT) & 4294967295)", 4294967291),
     ("((CAST(-5 AS BIGINT) >> 32) & 4294967295)", 4294967295),
     (hashing.absorb_sql("CAST(4294967295 AS BIGINT)", "12345678", DUCKDB), hashing.absorb(4294967295, 12345678)),
+    (
+        str(DUCKDB.folded(5, [str(word) for word in MANY], lambda s, w: hashing.absorb_sql(s, w, DUCKDB))),
+        functools.reduce(hashing.absorb, MANY, 5),
+    ),
     (hashing.text_words_sql("'abc'", DUCKDB)[0], 0x90015098),
     (hashing.text_words_sql("'abc'", DUCKDB)[1], 0x3CD24FB0),
 )

@@ -8,7 +8,6 @@ Proof: docs/theory/private_erm.md.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from discreet.hazmat.entropy import RandomSource
 from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateClassifier
 from discreet.learning.linear.losses import Margin, Softmax
-from discreet.learning.linear.plan import MOST, plan
+from discreet.learning.linear.plan import MOST, RIDGE, plan
 from discreet.learning.linear.rows import FINE, LEFT, WIDEST, ball, design_for, noisy_count, spread
 from discreet.learning.rounds.sums import ENTRIES, STEPS_AT_MOST, gradient
 from discreet.learning.rounds.vectors import Lattice, lattice_centre, lattice_radius
@@ -68,7 +67,7 @@ class LinearClassifier(PrivateClassifier):
 
         assert target is not None
         number = isinstance(self.ridge, int | float) and not isinstance(self.ridge, bool)
-        require(number and 0 <= self.ridge < math.inf, "0 <= ridge < infinity", ridge=self.ridge)
+        require(number and 0 <= self.ridge <= RIDGE, "0 <= ridge <= 1e9", ridge=self.ridge)
         columns = len(self.classes_) if len(self.classes_) > 2 else 1
         width = Design(self.domain_, self.bins or 0).width
         require(width <= WIDEST, f"at most {WIDEST} entries of a row's vector", entries=width)

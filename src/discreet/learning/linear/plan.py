@@ -17,6 +17,7 @@ from discreet.learning.vectors.clipped_moments import SCALE
 FEWEST, STEPS, MOST = 10, 30, 2000  # steps: least, where rows just stand out of the noise, and most
 WORK = 6e8  # products in all steps, beyond those
 CLEAR = 80.0  # rows for each unit of noise, by entry, from which more steps and longer gradients pay
+RIDGE = 1e9  # more makes all weights 0, and steps that are not shortened for it diverge
 CUT, SHORTEST = 0.4, 0.25  # of the longest gradient and of the longest step, below that
 
 

@@ -25,7 +25,7 @@ from discreet.hazmat.entropy import RandomSource
 from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateRegressor
 from discreet.learning.linear.losses import STEPS, Squared
-from discreet.learning.linear.plan import MOST, clearness, plan
+from discreet.learning.linear.plan import MOST, RIDGE, clearness, plan
 from discreet.learning.linear.rows import LEFT, Ball, ball, noisy_count, spread
 from discreet.learning.rounds.sums import PRODUCTS, STEPS_AT_MOST, gradient, target_places
 from discreet.learning.rounds.sums import moments as engine_moments
@@ -67,7 +67,7 @@ class LeastSquares(PrivateRegressor):
         assert target is not None
         ridge = self._ridge()
         number = isinstance(ridge, int | float) and not isinstance(ridge, bool)
-        require(number and 0 <= ridge < math.inf, "0 <= ridge < infinity", ridge=ridge)
+        require(number and 0 <= ridge <= RIDGE, "0 <= ridge <= 1e9", ridge=ridge)
         low, high = ends(rows.domain[target])
         columns = [name for name in rows.domain if name != target]
         joint = Design(rows.domain.project([*columns, target]))
