@@ -33,7 +33,7 @@ from discreet.learning import (
 )
 
 FITS = 200
-PATIENCE = 300  # seconds for all fits of one of diffprivlib's cells
+PATIENCE = 100  # seconds for all fits of one of diffprivlib's cells
 WORST = -1.0  # of R2
 STORED = RESULTS / "estimators_peers.json"
 GUIDE = Path(__file__).parent.parent / "docs" / "guide" / "estimators.md"
