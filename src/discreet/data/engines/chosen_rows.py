@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from discreet.data.aggregation import Aggregation
 from discreet.data.engines import hashing
-from discreet.data.engines.dialect import Dialect, UnitKind
+from discreet.data.engines.dialect import Dialect, UnitKind, unused_prefix
 from discreet.data.engines.relations import UNIT, Rows
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ def chosen_rows(
 
 def _fresh(aggregation: Aggregation, dialect: Dialect) -> Callable[[str], str]:
     """Names of our own: no declared column meets them, because columns have other names until the last SELECT."""
-    prefix = "_"
-    while any(name.lower().startswith(prefix) for name in aggregation.columns):
-        prefix += "_"
+    prefix = unused_prefix(aggregation.columns)
     return lambda name: dialect.quoted(f"{prefix}{name}")
 
 

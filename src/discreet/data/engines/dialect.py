@@ -7,7 +7,7 @@ Its answers are expressions that are total: they give a value or NULL on every r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -15,12 +15,25 @@ from discreet.data.columns import Column, Date, Integer
 from discreet.data.engines import codes
 from discreet.errors import SourceError
 
-LAYERS = 40  # words of a hash that are absorbed in a layer each
-
 if TYPE_CHECKING:
     from sqlglot import Expr
 
 UnitKind = Literal["BIGINT", "VARCHAR"]
+
+
+LAYERS = 40  # words of a hash that are absorbed in a layer each
+
+
+def unused_prefix(names: Iterable[str]) -> str:
+    """Underscores with which none of these names begins, in upper or lower case: what follows them is a new name.
+
+    >>> unused_prefix(["age", "_Kept"])
+    '__'
+    """
+    taken, prefix = [name.lower() for name in names], "_"
+    while any(name.startswith(prefix) for name in taken):
+        prefix += "_"
+    return prefix
 
 
 class Dialect(Protocol):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from discreet.data.aggregation import Aggregation, IntegerSQL, Measure, Sealed
 from discreet.data.domain import Domain
 from discreet.data.engines.base import Engine
+from discreet.data.engines.dialect import unused_prefix
 from discreet.data.engines.tables_of_counts import position
 from discreet.data.records import Records
 from discreet.data.table import Table
@@ -41,10 +42,7 @@ class IntegerSums:
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
-        prefix = "_"
-        while any(name.lower().startswith(prefix) for name in domain):
-            prefix += "_"
-        self.prefix = prefix
+        self.prefix = unused_prefix(domain)
 
     @property
     def places(self) -> dict[str, Whole]:

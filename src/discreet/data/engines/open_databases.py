@@ -1,6 +1,6 @@
-"""DuckDB databases that stay open between questions: to open one takes as long as to count a million rows.
+"""DuckDB databases that stay open between questions: opening one takes nearly as long as counting a million rows.
 
-A database that is lent has been shut in on its files before (`sources.attach`), and cannot be let out again.  It holds
+A database that is lent has been shut in on its files before (`sources.shut_in`), and cannot be let out again.  It holds
 no row: every statement reads the files anew, whatever they hold by then.  So who asks next finds what a new database
 would give, and nothing of who asked before.
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from discreet.data.aggregation import Aggregation, IntegerSQL, Measure
 from discreet.data.engines import hashing
 from discreet.data.engines.chosen_rows import chosen_rows
-from discreet.data.engines.dialect import DUCKDB, Dialect, UnitKind
+from discreet.data.engines.dialect import DUCKDB, Dialect, UnitKind, unused_prefix
 from discreet.data.engines.pruning import implied
 from discreet.data.engines.relations import UNIT, Rows
 
@@ -169,11 +169,8 @@ def _is(tree: Expr, name: str) -> bool:
 
 def _fresh(domain: Domain, aggregation: Aggregation, dialect: Dialect) -> Callable[[str], str]:
     """Names that no declared column has."""
-    laid = [name for layer in aggregation.layers for name in layer]
-    taken = [name.lower() for name in (*domain, *aggregation.columns, *laid)]
-    prefix = "_"
-    while any(name.startswith(prefix) for name in taken):
-        prefix += "_"
+    laid = (name for layer in aggregation.layers for name in layer)
+    prefix = unused_prefix((*domain, *aggregation.columns, *laid))
     return lambda name: dialect.quoted(prefix + name)
 
 

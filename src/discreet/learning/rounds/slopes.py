@@ -12,22 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from discreet.data.whole import Whole, added, chosen, constant, largest, named, smallest, toward_zero, where
 from discreet.learning.linear.losses import RESIDUAL, STEPS, Loss, Margin, Softmax
 from discreet.learning.rounds.vectors import root
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
-
 MARGIN, SEGMENT = 8, 4  # margins beyond have the slope at this one; pieces for a margin of 1
 GAP, PART = 14, 8  # scores that are so far below the largest have no odds; pieces for a gap of 1
 ODDS = 1 << 20  # what odds of 1 become
-LINE = 1 << 12  # what a slope of 1 becomes, in a line
 
 Layer = dict[str, Whole]
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from discreet.data.whole import Whole, added, constant, named
 from discreet.errors import require
 from discreet.learning.linear.losses import STEPS, Loss
+from discreet.learning.linear.noisy_gradient import WEIGHT
 from discreet.learning.rounds.slopes import residuals
 from discreet.learning.rounds.vectors import FINE, Moved
 from discreet.learning.vectors.clipped_moments import OFF, ON, SCALE
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
 
-WEIGHT = 1 << 26  # what a weight of 1 becomes, as in `noisy_gradient`
 PRODUCTS = 4000  # sums of one round of moments
 ENTRIES = 600  # sums of one round of gradients
 STEPS_AT_MOST = 50  # rounds of a descent
