@@ -36,15 +36,15 @@ services: $(READY)  ## The programs the tests talk to: PostgreSQL, Java for Spar
 	@bash scripts/services.sh
 
 test: check services  ## Everything that must hold before a change is merged.
-	$(BIN)/python -m pytest -n 3 --dist worksteal --junitxml=out/tests.xml
+	DISCREET_WHOLE=1 $(BIN)/python -m pytest -n 3 --dist worksteal --junitxml=out/tests.xml
 	$(BIN)/mkdocs build --strict
 
 format: $(READY)  ## Format the source and mend what ruff can mend.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-acceptance: services  ## The long checks at full counts, with a table (hours), and the timing of the samplers.
-	DISCREET_ACCEPTANCE=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q --junitxml=out/acceptance.xml
+acceptance: services  ## The long checks at full counts and with fresh noise, with a table (hours), and the timing of the samplers.
+	DISCREET_WHOLE=1 DISCREET_ACCEPTANCE=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q --junitxml=out/acceptance.xml
 	$(BIN)/python -m benchmarks.sampler_timing
 
 bench: $(PEERS)  ## Speed and accuracy against peers and against the limit.

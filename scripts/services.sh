@@ -19,8 +19,11 @@ missing() { # the packages of the programs that are not there
 python="$(dirname "$0")/../.venv/bin/python"
 if [ -x "$python" ] && ! "$python" -c 'import torch' 2>/dev/null; then
     echo "installing PyTorch for the tests of the array code"
-    "$python" -m pip install --quiet torch==2.13.0 ||
-        echo "MISSING: PyTorch could not be installed; the tests of the array code on it will be SKIPPED" >&2
+    if ! "$python" -m pip install --quiet torch==2.13.0; then
+        echo "MISSING: PyTorch could not be installed; the tests of neural networks and of array code need it." >&2
+        echo "Install it, for example:  $python -m pip install torch==2.13.0" >&2
+        exit 1
+    fi
 fi
 
 packages=$(missing)

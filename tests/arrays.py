@@ -1,8 +1,9 @@
-"""PyTorch for the tests of array code; where it could not be installed these tests are skipped, and say so."""
+"""PyTorch for the tests of array code; where it is not installed these tests are skipped and counted (`not_run`)."""
 
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 
 class _Missing:
     def __getattr__(self, name: str) -> Any:
-        pytest.skip("PyTorch is NOT installed: the array code was not tested on it", allow_module_level=True)
+        module = sys._getframe(1).f_globals["__name__"]  # each says so for itself: reports alike are shown once
+        pytest.skip(f"PyTorch is NOT installed: {module} was not run", allow_module_level=True)
 
 
 try:

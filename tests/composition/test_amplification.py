@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import combinations, product
 
+import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,6 +33,19 @@ def test_the_rate_for_a_target_meets_it_from_below(base, share):
     assert subsampled(PureDP(base), rate=rate * (1 + 1e-9) if rate < 0.999 else 1, sampling="poisson").epsilon >= float(
         target.epsilon
     ) * (1 - 1e-12)
+
+
+@given(st.fractions("1/100", 20, max_denominator=1000), st.fractions("1/1000", "999/1000", max_denominator=1000))
+def test_the_rate_never_exceeds_the_theorems_and_is_within_two_last_places_of_it(base, share):
+    """In sixty digits, which is far more than the rate has: rounded up by one last place it would be seen."""
+    rate = sampling_rate(PureDP(base), PureDP(base * share))
+    with mpmath.workdps(60):
+        target = mpmath.mpf((base * share).numerator) / (base * share).denominator
+        theorem = mpmath.expm1(target) / mpmath.expm1(mpmath.mpf(base.numerator) / base.denominator)
+        found = mpmath.mpf(rate.numerator) / rate.denominator
+
+        assert found <= theorem
+        assert found * (1 + mpmath.mpf(2) ** -51) > theorem
 
 
 @pytest.mark.parametrize(
