@@ -2,7 +2,8 @@
 
 Of each unit one row of the parent and the first `rows_per_unit` of each child are kept, by the keyed hashes of
 `discreet.data.engines.positions`; rows of units that are not in the parent are dropped.  So what is kept of a unit, and
-how many rows of each child, is a function of its own rows alone, and no row of another unit depends on it.
+how many rows of each child, is a function of its own rows alone, and no row of another unit depends on it.  Rows come
+in the order in which their tables have them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from discreet.data.domain import Domain
-from discreet.data.engines import sources
+from discreet.data.engines import row_numbers, sources
 from discreet.data.engines.dialect import UnitKind
 from discreet.data.engines.positions import bounded, opened, statement
 from discreet.data.engines.relations import naming_of
@@ -58,7 +59,8 @@ def linked_positions(
         selects = reached(lambda: _selects(connection, frames, domains, unit), "the source cannot be opened")
         for name, (sql, wide) in _joined(selects, domains, rows_per_unit, salts or {}).items():
             found = constant_faults(lambda sql=sql: connection.execute(sql).fetchnumpy())
-            made[name] = [np.asarray(found[f"c{place}"]).astype(np.int64) for place in range(wide)]
+            columns = [np.asarray(found[f"c{place}"]).astype(np.int64) for place in range(wide)]
+            made[name] = row_numbers.in_order(np.asarray(found["r"]), columns)
     return made
 
 
@@ -80,10 +82,10 @@ def _selects(
 
     All write them alike: where 7 is one integer without a sign and another with one, it would be two people.
     """
-    places = sources.attach(connection, [frames[name] for name in domains])
+    places = sources.attach(connection, [row_numbers.numbered(frames[name]) for name in domains])
     made, namings = {}, set()
     for place, (name, domain) in zip(places, domains.items(), strict=True):
-        sql, kind = statement(connection, place, domain, unit)
+        sql, kind = statement(connection, frames[name], place, domain, unit)
         assert kind is not None
         made[name] = (sql, kind)
         namings.add(naming_of(kind, sources.columns(connection, place)[unit]))
@@ -114,12 +116,12 @@ def _joined(
     for place, (name, rows) in enumerate(rows_per_unit.items()):
         joins.append(f"LEFT JOIN (SELECT u, COUNT(*) AS n FROM ({kept(name, rows)}) GROUP BY u) AS t{place} USING (u)")
         numbers.append(f"COALESCE(t{place}.n, 0) AS c{columns + place}")
-    whole = f"SELECT u, {', '.join([people, *numbers])} FROM ({kept(parent, 1)}) AS p {' '.join(joins)}"
+    whole = f"SELECT u, p.r AS r, {', '.join([people, *numbers])} FROM ({kept(parent, 1)}) AS p {' '.join(joins)}"
     wide = columns + len(numbers)
     made = {parent: (whole, wide)}
     for name, rows in rows_per_unit.items():
         own = len(domains[name])
-        shown = [f"k.c{place} AS c{place}" for place in range(own)]
+        shown = ["k.r AS r", *(f"k.c{place} AS c{place}" for place in range(own))]
         shown += [f"w.c{place} AS c{own + place}" for place in range(wide)]
         sql = f"SELECT {', '.join(shown)} FROM ({kept(name, rows)}) AS k JOIN ({whole}) AS w USING (u)"
         made[name] = (sql, own + wide)

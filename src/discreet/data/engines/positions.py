@@ -3,6 +3,9 @@
 Where a unit is named, at most `rows_per_unit` of its rows are kept: those with the smallest keyed hashes of unit and
 positions.  What is kept of a unit is a function of its own rows alone, and rows that agree in all positions are
 interchangeable, so that adding or removing a unit changes at most so many rows and no others.
+
+Rows come in the order of their numbers (`row_numbers.py`), whatever engine, source, chunks and threads there are: what
+is computed of them may be paired with the rows by place.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.data.domain import Domain
-from discreet.data.engines import hashing, sources
+from discreet.data.engines import hashing, row_numbers, sources
 from discreet.data.engines.codes import code
 from discreet.data.engines.dialect import DUCKDB, UnitKind
 from discreet.data.engines.duckdb import DuckDB, checked
@@ -50,7 +53,8 @@ def positions(
         if kind is not None:
             sql = bounded(sql, kind, len(domain), rows_per_unit, salt)
         found = constant_faults(lambda: connection.execute(sql).fetchnumpy())
-    return [np.asarray(found[f"c{number}"]) for number in range(len(domain))]
+    columns = [np.asarray(found[f"c{number}"]) for number in range(len(domain))]
+    return row_numbers.in_order(np.asarray(found["r"]), columns)
 
 
 def ready(frame: object, domain: Domain, *, unit: str | None = None, engine: DuckDB | None = None) -> None:
@@ -63,20 +67,31 @@ def opened(engine: DuckDB | None) -> duckdb.DuckDBPyConnection:
     """A connection of that engine, which has passed its self-test: the SQL of positions assumes what all SQL does."""
     used = DuckDB() if engine is None else engine
     checked(used)
-    return used._open()
+    connection = used._open()
+    row_numbers.keep_order(connection)
+    return connection
 
 
 def _statement(
     connection: duckdb.DuckDBPyConnection, frame: object, domain: Domain, unit: str | None, *, every_row: bool = False
 ) -> tuple[str, UnitKind | None]:
-    (place,) = sources.attach(connection, [frame])
-    return statement(connection, place, domain, unit, every_row=every_row)
+    (place,) = sources.attach(connection, [row_numbers.numbered(frame)])
+    return statement(connection, frame, place, domain, unit, every_row=every_row)
 
 
 def statement(
-    connection: duckdb.DuckDBPyConnection, place: str, domain: Domain, unit: str | None, *, every_row: bool = False
+    connection: duckdb.DuckDBPyConnection,
+    frame: object,
+    place: str,
+    domain: Domain,
+    unit: str | None,
+    *,
+    every_row: bool = False,
 ) -> tuple[str, UnitKind | None]:
-    """The rows of a relation as columns c0, c1, ... and u, the unit, if one is named; and of which kind it is."""
+    """The rows of a source that is attached at `place` as columns c0, c1, ..., r, and u where a unit is named.
+
+    r is the row's number, u its unit; then of which kind that is.
+    """
     physical = sources.columns(connection, place)
     chosen, kept, kind = [], [], None
     for name in [*domain, *([unit] if unit is not None else [])]:
@@ -90,6 +105,7 @@ def statement(
         else:
             kept.append(f"c{number} IS NOT NULL")
         chosen.append(f"{value} AS c{number}")
+    chosen.append(f"{row_numbers.number(connection, frame, place, physical)} AS r")
     if unit is not None:
         made, kind = DUCKDB.unit(unit, physical=physical[unit])
         chosen.append(f"{made} AS u")
@@ -99,7 +115,10 @@ def statement(
 
 
 def bounded(sql: str, kind: str, columns: int, rows: int, salt: int, *, with_unit: bool = False) -> str:
-    """Of each unit the first rows by hash; `with_unit` keeps the column u."""
+    """Of each unit the first rows by hash, and their numbers r; `with_unit` keeps the column u.
+
+    Of rows that agree in all positions the first ones are kept: which of them matters to their places alone.
+    """
     names = [f"c{number}" for number in range(columns)]
     split = hashing.words_sql if kind == "BIGINT" else hashing.text_words_sql
     words = list(split("u", DUCKDB))
@@ -109,7 +128,7 @@ def bounded(sql: str, kind: str, columns: int, rows: int, salt: int, *, with_uni
     layers = f"SELECT *, {split_sql} FROM {DUCKDB.layer(sql)}"
     start = hashing.start(salt, hashing.ROWS)
     layers = hashing.hashed_sql(layers, "hr", start, [f"w{place}" for place in range(len(words))], DUCKDB)
-    order = ", ".join(["hr", *names])
+    order = ", ".join(["hr", *names, "r"])
     ranked = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY u ORDER BY {order}) AS rr FROM {DUCKDB.layer(layers)}"
-    kept = ", ".join([*names, *(["u"] if with_unit else [])])
+    kept = ", ".join([*names, "r", *(["u"] if with_unit else [])])
     return f"SELECT {kept} FROM {DUCKDB.layer(ranked)} WHERE rr <= {rows}"
