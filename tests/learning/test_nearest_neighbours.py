@@ -224,9 +224,9 @@ def test_a_model_that_holds_rows_is_neither_stored_nor_copied_nor_given_to_a_cur
 
     with pytest.raises(UnsupportedError, match="cannot be stored"):
         to_bytes(model)
-    with pytest.raises(TypeError, match="private rows"):
+    with pytest.raises(UnsupportedError, match="private rows"):
         copy.deepcopy(model)
-    with pytest.raises(TypeError, match="private rows"):
+    with pytest.raises(UnsupportedError, match="private rows"):
         pickle.dumps(model)
     with pytest.raises(UnsupportedError, match="holds private rows"):
         settle(None, clone(model), table="t", target="y", columns=None, epsilon=1, budget=None)

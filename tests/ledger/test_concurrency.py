@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
@@ -118,6 +119,64 @@ def test_a_ledger_in_memory_does_not_survive_a_fork():
     assert os.waitpid(child, 0)[1] == 0
     ledger.spend(PRICE, unit="patient", tables=["visits"])
     ledger.close()
+
+
+FORKING = """
+import os, sys, threading, warnings
+from multiprocessing import get_context
+from discreet.ledger import Ledger
+from discreet.privacy.event import PureEvent
+from discreet.privacy.guarantee import PureDP
+warnings.simplefilter("ignore")  # threads and forks: that is the question
+ledger = Ledger.open(sys.argv[1])
+ledger.register(unit="patient", cap=PureDP(10**6))
+others = [Ledger.open(":memory:") for _ in range(3)]
+start, done = threading.Barrier(3), []
+
+def spend():
+    return ledger.spend(PureEvent(epsilon="3/100"), unit="patient", tables=["visits"]).id
+
+def fork(how):
+    start.wait()
+    for turn in range(int(sys.argv[2])):
+        if how == "os":
+            child = os.fork()
+            if not child:
+                os._exit(0)
+            os.waitpid(child, 0)
+        else:
+            work = {"target": spend} if turn % 5 == 0 else {"target": len, "args": ("",)}
+            one = get_context("fork").Process(**work)
+            one.start()
+            one.join()
+        done.append(how)
+
+forking = [threading.Thread(target=fork, args=(how,)) for how in ("os", "multiprocessing")]
+for one in forking:
+    one.start()
+start.wait()
+mine = 0
+while any(one.is_alive() for one in forking):
+    spend()
+    mine += 1
+print(len(done), mine, ledger.budget("patient").balance.spent.epsilon / PureEvent(epsilon="3/100").epsilon)
+"""
+
+
+def test_threads_that_fork_at_the_same_time_leave_every_ledger_open(path):
+    """The finding: one thread's list of the stores it held was the other's, and nobody gave them back."""
+    forks = counts(quick=100, full=1000)
+    command = [sys.executable, "-c", FORKING, str(path), str(forks)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        watchdog = threading.Timer(300, program.kill)  # it decides nothing unless the program hangs
+        watchdog.start()
+        said = program.communicate()[0].split()
+        watchdog.cancel()
+
+    assert program.returncode == 0
+    done, mine, spent = map(int, said)
+    assert done == 2 * forks
+    assert spent == mine + forks // 5
 
 
 def test_a_writer_that_waits_too_long_fails_closed_and_may_try_again(path, monkeypatch):

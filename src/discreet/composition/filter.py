@@ -18,7 +18,6 @@ after the earlier answers can exceed it.
 from __future__ import annotations
 
 import math
-import threading
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -26,6 +25,7 @@ from functools import lru_cache
 from discreet.composition.price import FREE, Item, Price, gather, price
 from discreet.composition.refusal import number, refusal
 from discreet.errors import BudgetExhausted, UnsupportedError, require
+from discreet.hazmat.one_process import OneProcess
 from discreet.privacy.convert import zcdp_to_approx
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, Relation
 from discreet.privacy.number import exact
@@ -96,7 +96,7 @@ def _near(epsilon: Fraction, delta: Fraction) -> int:
     return math.floor(root * root / wanted * PLACES)
 
 
-class PrivacyFilter:
+class PrivacyFilter(OneProcess):
     """Spend from a cap, or be refused before anything runs.
 
     >>> from discreet.privacy.event import LaplaceEvent
@@ -109,7 +109,9 @@ class PrivacyFilter:
     discreet.errors.BudgetExhausted: budget exhausted: requested PureDP(epsilon=1.0), remaining PureDP(epsilon=0.5)
     """
 
-    __slots__ = ("_lock", "_relation", "_square", "_total", "cap", "rho_cap")
+    WHAT, INSTEAD = "a filter", "a Ledger counts for several processes"
+
+    __slots__ = ("_relation", "_square", "_total", "cap", "rho_cap")
 
     def __init__(self, cap: Guarantee) -> None:
         if not isinstance(cap, (PureDP, ApproxDP, ZCDP, GaussianDP)):
@@ -119,12 +121,11 @@ class PrivacyFilter:
         self._total = FREE
         self._square = Fraction(0)
         self._relation: Relation = cap.neighbours
-        self._lock = threading.Lock()
 
     def spend(self, item: Item) -> None:
         """Charge one event or guarantee; `BudgetExhausted` and nothing charged if it does not fit."""
         cost, square = self._cost(item)
-        with self._lock:
+        with self._alone():
             relation = self._common(item)  # inside, so that no other spend settles another relation meanwhile
             total, squares = self._total + cost, self._square + square
             if not self._fits(total, squares):

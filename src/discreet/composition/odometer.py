@@ -16,11 +16,11 @@ Proof: docs/theory/filters.md.
 
 from __future__ import annotations
 
-import threading
 from fractions import Fraction
 
 from discreet.composition.price import FREE, Item, gather, price
 from discreet.errors import UnsupportedError, require
+from discreet.hazmat.one_process import OneProcess
 from discreet.privacy.enclosure import log_up
 from discreet.privacy.guarantee import ApproxDP, PureDP, Relation
 from discreet.privacy.neighbours import Neighbours
@@ -29,7 +29,7 @@ from discreet.privacy.number import Number, exact, up
 ORDERS = tuple(1 + Fraction(3, 2) ** power for power in range(-2, 23))  # 1.44 to 7483
 
 
-class Odometer:
+class Odometer(OneProcess):
     """Record what ran; read a bound on the privacy loss so far that holds at all times at once.
 
     >>> odometer = Odometer(delta=1e-6)
@@ -39,19 +39,20 @@ class Odometer:
     ApproxDP(epsilon=6.396067063275551, delta=1e-06)
     """
 
-    __slots__ = ("_lock", "_relation", "_total", "delta")
+    WHAT, INSTEAD = "an odometer", "a Ledger counts for several processes"
+
+    __slots__ = ("_relation", "_total", "delta")
 
     def __init__(self, *, delta: Number, neighbours: type[Neighbours] | None = None) -> None:
         self.delta = exact(delta)
         require(0 < self.delta < 1, "0 < delta < 1", delta=delta)
         self._total = FREE
         self._relation: Relation = neighbours
-        self._lock = threading.Lock()
 
     def record(self, item: Item) -> None:
         """Add an event or a guarantee to what has run."""
         relation, cost = gather([item]).relation, price(item)
-        with self._lock:  # two records at once must both count
+        with self._alone():  # two records at once must both count
             if None not in (relation, self._relation) and relation is not self._relation:
                 raise UnsupportedError("relations are never mixed; convert the guarantee first (to_replace)")
             self._total += cost

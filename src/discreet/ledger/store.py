@@ -131,8 +131,12 @@ class Store:
     def before_fork(self) -> None:
         """No connection may be open while the process forks."""
         self._lock.acquire()
-        if not self._memory:
+        if self._memory:
+            return
+        try:
             self._engine.dispose()
+        except (SQLAlchemyError, OSError):  # parent and child would share what did not close
+            self._failure = self._failure or "the ledger could not be closed for a fork; open it again"
 
     def after_fork(self, *, child: bool) -> None:
         """A ledger in memory stays with the parent: two copies would pay twice from one budget."""
@@ -144,29 +148,37 @@ class Store:
 
 
 class _Forks:
-    """Every open store is told of a fork; the hooks are set when the first one is opened."""
+    """Every open store is told of a fork; the hooks are set when the first one is opened.
+
+    Forks of several threads come one after another, from before to after: what one of them holds is what it gives back,
+    and no store is opened meanwhile.  A child has the gate as its only thread left it, and gives it back too.
+    """
 
     def __init__(self) -> None:
         self._open: WeakSet[Store] = WeakSet()
-        self._held: list[Store] = []
+        self._gate = threading.Lock()
+        self._held: list[Store] = []  # by whoever has the gate
         self._set = False
 
     def watch(self, store: Store) -> None:
-        if not self._set:
-            parent, child = (partial(self._after, child=child) for child in (False, True))
-            os.register_at_fork(before=self._before, after_in_parent=parent, after_in_child=child)
-            self._set = True
-        self._open.add(store)
+        with self._gate:
+            if not self._set:
+                parent, child = (partial(self._after, child=child) for child in (False, True))
+                os.register_at_fork(before=self._before, after_in_parent=parent, after_in_child=child)
+                self._set = True
+            self._open.add(store)
 
     def _before(self) -> None:
-        self._held = list(self._open)
-        for store in self._held:
+        self._gate.acquire()
+        for store in list(self._open):
             store.before_fork()
+            self._held.append(store)
 
     def _after(self, *, child: bool) -> None:
-        for store in self._held:
+        held, self._held = self._held, []
+        for store in held:
             store.after_fork(child=child)
-        self._held = []
+        self._gate.release()
 
 
 _FORKS = _Forks()

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BudgetExhausted, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import RandomSource, source
+from discreet.hazmat.one_process import OneProcess
 from discreet.local.chernoff import share_error
 from discreet.local.coins import positive, whole
 from discreet.local.frequency import FrequencyOracle
@@ -194,7 +195,7 @@ class Memoised(LocalProtocol):
         return Devices(self, source(rng))
 
 
-class Devices:
+class Devices(OneProcess):
     """Devices with a memory: `begin` a period with the values of that moment, `report` as often as wanted.
 
     >>> from discreet.hazmat.entropy import SeededRandom
@@ -203,6 +204,8 @@ class Devices:
     >>> len(devices.report()), devices.begun
     (3, 1)
     """
+
+    WHAT, INSTEAD = "a device", "it has one memory and counts its periods"
 
     __slots__ = ("_permanent", "_random", "begun", "protocol")
 
@@ -214,16 +217,18 @@ class Devices:
     def begin(self, values: object) -> None:
         """Draw permanent reports; refused after the last period."""
         checked = self.protocol.checked(values)
-        if self.begun >= self.protocol.periods:
-            raise BudgetExhausted(requested="another period", remaining="none")
-        self.begun += 1
-        self._permanent = self.protocol.protocol.draw(checked, self._random)
+        with self._alone():
+            if self.begun >= self.protocol.periods:
+                raise BudgetExhausted(requested="another period", remaining="none")
+            self.begun += 1
+            self._permanent = self.protocol.protocol.draw(checked, self._random)
 
     def report(self) -> Array:
         """The permanent reports of this period, told anew; values are not looked at."""
-        if self._permanent is None:
-            raise ParameterError("need a period that has begun")
-        return self.protocol.tell(self._permanent, self._random)
+        with self._alone():
+            if self._permanent is None:
+                raise ParameterError("need a period that has begun")
+            return self.protocol.tell(self._permanent, self._random)
 
 
 @lru_cache(maxsize=256)

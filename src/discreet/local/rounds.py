@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal
 
 from discreet.errors import BudgetExhausted, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource, source
+from discreet.hazmat.one_process import OneProcess
 from discreet.local.coins import positive
 from discreet.local.protocol import LocalProtocol, Server, run
 from discreet.privacy.guarantee import PureDP
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 Interaction = Literal["non-interactive", "sequential", "full"]
 
 
-class LocalLedger:
+class LocalLedger(OneProcess):
     """What every user has spent, exactly; nobody is ever charged above the cap.
 
     >>> ledger = LocalLedger(cap=1)
@@ -43,6 +44,8 @@ class LocalLedger:
     Traceback (most recent call last):
     discreet.errors.BudgetExhausted: budget exhausted: requested 1/10 of a user, remaining less
     """
+
+    WHAT, INSTEAD = "a ledger of users", "it counts in memory alone"
 
     __slots__ = ("_spent", "cap")
 
@@ -56,12 +59,19 @@ class LocalLedger:
 
     def spend(self, users: Iterable[Hashable], epsilon: Number) -> None:
         """Charge each user once for each time named, or nobody."""
-        cost, charged = positive(epsilon), dict[Hashable, Fraction]()
-        for user in users:
-            charged[user] = charged.get(user, self._spent.get(user, Fraction(0))) + cost
-            if charged[user] > self.cap:  # who it was is not said: a message is not a report
-                raise BudgetExhausted(requested=f"{cost} of a user", remaining="less")
-        self._spent.update(charged)
+        self.spend_each([(users, epsilon)])
+
+    def spend_each(self, groups: Iterable[tuple[Iterable[Hashable], Number]]) -> None:
+        """Charge several groups, each its own amount, or nobody."""
+        with self._alone():
+            charged = dict[Hashable, Fraction]()
+            for users, epsilon in groups:
+                cost = positive(epsilon)
+                for user in users:
+                    charged[user] = charged.get(user, self._spent.get(user, Fraction(0))) + cost
+                    if charged[user] > self.cap:  # who it was is not said: a message is not a report
+                        raise BudgetExhausted(requested=f"{cost} of a user", remaining="less")
+            self._spent.update(charged)
 
     def privacy(self) -> PureDP:
         """The most that anybody has spent so far; the cap where nobody has."""
@@ -81,7 +91,7 @@ class Question:
     users: Sequence[int]
 
 
-class Rounds:
+class Rounds(OneProcess):
     """A server that asks users round by round; the ledger decides who may be asked.
 
     `values` are the users' own: they stand for the devices, and are read by the clients' half only.
@@ -97,6 +107,8 @@ class Rounds:
     >>> rounds.privacy()
     PureDP(epsilon=1.0)
     """
+
+    WHAT, INSTEAD = "a protocol of rounds", "it notes in memory alone who was asked"
 
     __slots__ = ("_asked", "_rounds", "_values", "interaction", "ledger")
 
@@ -119,27 +131,20 @@ class Rounds:
         everyone = [user for group in users for user in group]
         inside = all(0 <= user < len(self._values) for user in everyone)
         require(inside, "users by their numbers", users=len(self._values))
-        if self.interaction == "non-interactive" and self._rounds:
-            raise UnsupportedError("a non-interactive protocol has one round: ask all questions at once")
-        if self.interaction != "full" and (len(set(everyone)) < len(everyone) or self._asked & set(everyone)):
-            raise UnsupportedError(f"a user sends one report in a {self.interaction} protocol")
         costs = [exact(question.protocol.epsilon) for question in questions]
-        self._charge(users, costs)
-        self._asked.update(everyone)
-        self._rounds += 1
+        with self._alone():
+            if self.interaction == "non-interactive" and self._rounds:
+                raise UnsupportedError("a non-interactive protocol has one round: ask all questions at once")
+            if self.interaction != "full" and (len(set(everyone)) < len(everyone) or self._asked & set(everyone)):
+                raise UnsupportedError(f"a user sends one report in a {self.interaction} protocol")
+            self.ledger.spend_each(zip(users, costs, strict=True))
+            self._asked.update(everyone)
+            self._rounds += 1
         random = source(rng)
         return [
             run(question.protocol, self._values[np.array(group, dtype=np.int64)], rng=random)
             for question, group in zip(questions, users, strict=True)
         ]
-
-    def _charge(self, users: list[list[int]], costs: list[Fraction]) -> None:
-        """All questions of a round, or none."""
-        trial = LocalLedger(cap=self.ledger.cap)
-        trial._spent = dict(self.ledger._spent)
-        for group, cost in zip(users, costs, strict=True):
-            trial.spend(group, cost)
-        self.ledger._spent = trial._spent
 
     def privacy(self) -> PureDP:
         """What the users have spent at most."""

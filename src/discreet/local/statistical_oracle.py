@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from discreet.errors import BudgetExhausted, UnsupportedError, require
+from discreet.errors import BudgetExhausted, require
 from discreet.hazmat.entropy import RandomSource, source
+from discreet.hazmat.one_process import OneProcess
 from discreet.local.coins import whole
 from discreet.local.one_bit import OneBitMean
 from discreet.local.protocol import run
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 ROUNDING = 2.0**-30  # of a value to its place, in [-1, 1]
 
 
-class LocalStatisticalOracle:
+class LocalStatisticalOracle(OneProcess):
     """Answers `queries` statistical queries about users who trust nobody, then refuses.
 
     `data` has a row for each user, or is a pair (rows, labels): the users' own values, read by the clients' half only.
@@ -50,6 +51,8 @@ class LocalStatisticalOracle:
     >>> oracle.remaining, oracle.privacy(), round(oracle.tolerance(0.05).noise, 3)
     (1, PureDP(epsilon=1.0), 0.045)
     """
+
+    WHAT, INSTEAD = "an oracle", "its users have answered"
 
     __slots__ = ("_order", "_random", "_rows", "_used", "protocol", "queries")
 
@@ -75,15 +78,16 @@ class LocalStatisticalOracle:
 
         asked = list(queries) if isinstance(queries, Sequence) else [queries]
         middles = [(float(c), float(h)) for c, h in map(centre, asked)]
-        if len(asked) > self.remaining:
-            raise BudgetExhausted(requested=f"{len(asked)} queries", remaining=f"{self.remaining} queries")
         means = []
-        for query in asked:
-            n, j = len(self._rows), self._used
-            group = self._order[n * j // self.queries : n * (j + 1) // self.queries]
-            self._used += 1
-            values = normalised(query, np.asfortranarray(self._rows[group]))  # on the devices of this group
-            means.append(run(self.protocol, values, rng=self._random).estimate())
+        with self._alone():
+            if len(asked) > self.remaining:
+                raise BudgetExhausted(requested=f"{len(asked)} queries", remaining=f"{self.remaining} queries")
+            for query in asked:
+                n, j = len(self._rows), self._used
+                group = self._order[n * j // self.queries : n * (j + 1) // self.queries]
+                self._used += 1
+                values = normalised(query, np.asfortranarray(self._rows[group]))  # on the devices of this group
+                means.append(run(self.protocol, values, rng=self._random).estimate())
         return np.array([c + h * min(1.0, max(-1.0, mean)) for (c, h), mean in zip(middles, means, strict=True)])
 
     def tolerance(self, beta: float = 0.05) -> Tolerance:
@@ -101,10 +105,6 @@ class LocalStatisticalOracle:
     def event(self) -> Event:
         """What ran, for the accountant."""
         return self.protocol.event()
-
-    def __reduce__(self) -> NoReturn:
-        """Refused: a copy would ask the users again."""
-        raise UnsupportedError("an oracle cannot be copied or pickled: its users have answered")
 
 
 def users_needed(queries: int, *, tau: float, epsilon: Number, beta: float = 0.05) -> int:

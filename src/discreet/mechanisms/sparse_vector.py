@@ -18,15 +18,14 @@ when k (Pr[N - R > alpha] + Pr[N - R > alpha + 1]) <= beta.  Proof: docs/theory/
 
 from __future__ import annotations
 
-import os
-import threading
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from discreet.errors import BudgetExhausted, ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource, source
 from discreet.hazmat.integers import integers
+from discreet.hazmat.one_process import OneProcess
 from discreet.hazmat.samplers import discrete_laplace
 from discreet.hazmat.selection import row
 from discreet.mechanisms.exponential import check_selection
@@ -154,18 +153,17 @@ class SparseVector:
         return out
 
 
-class Session:
+class Session(OneProcess):
     """A noisy threshold, kept secret, against which at most `count` answers come out above.
 
     Safe to share between threads.  It cannot be copied, pickled or carried into a forked
     process: every copy would answer `count` times against the same secret.
     """
 
-    __slots__ = ("_left", "_level", "_lock", "_owner", "_random", "_scale", "mechanism")
+    __slots__ = ("_left", "_level", "_random", "_scale", "mechanism")
 
     def __init__(self, mechanism: SparseVector, *, rng: RandomSource | None = None) -> None:
         self.mechanism = mechanism
-        self._lock, self._owner = threading.Lock(), os.getpid()
         self._random = source(rng)
         self._scale = mechanism.query_scale
         self._left = mechanism.count
@@ -185,7 +183,7 @@ class Session:
         whole = integers(value)
         if not isinstance(whole, int):
             raise ParameterError("need one integer; pass arrays to margins")
-        with self._lock:
+        with self._alone():
             self._refuse_when_done()
             margin = whole + int(discrete_laplace(self._scale, rng=self._random)) - self._level
             self._left -= margin >= 0
@@ -196,7 +194,7 @@ class Session:
         import numpy as np
 
         whole = row(values)
-        with self._lock:
+        with self._alone():
             self._refuse_when_done()
             parts = [np.empty(0, dtype=np.int64)]
             for start in range(0, whole.size, CHUNK):
@@ -210,13 +208,7 @@ class Session:
                     break
         return np.concatenate(parts)
 
-    def __reduce__(self) -> NoReturn:
-        """Refused: a copy would spend the same threshold again."""
-        raise UnsupportedError("a session cannot be copied or pickled; open another and pay for it")
-
     def _refuse_when_done(self) -> None:
-        if os.getpid() != self._owner:
-            raise UnsupportedError("a session cannot be carried into a forked process; open another and pay for it")
         if not self._left:
             raise BudgetExhausted(requested="another answer", remaining=f"0 of {self.mechanism.count} above")
 

@@ -15,15 +15,14 @@ updates are used up, no question touches the data any more.  Proof: docs/theory/
 from __future__ import annotations
 
 import math
-import os
-import threading
 from fractions import Fraction
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from discreet.data.arrays import Array, like, namespace, to_numpy, total
 from discreet.data.histogram import Histogram
 from discreet.errors import BudgetExhausted, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource, source
+from discreet.hazmat.one_process import OneProcess
 from discreet.hazmat.samplers import geometric
 from discreet.privacy.neighbours import AddRemove, Neighbours, Replace
 from discreet.queries.local import Box
@@ -129,7 +128,7 @@ class Gate:
             self._draw()
 
 
-class OnlineSession:
+class OnlineSession(OneProcess):
     """Answers counting questions one by one, each chosen after seeing the answers before it.
 
     Opened by `PrivateMultiplicativeWeights.open`; its whole price is due then.  Safe to share between threads; it
@@ -148,8 +147,6 @@ class OnlineSession:
 
     __slots__ = (
         "_gate",
-        "_lock",
-        "_owner",
         "_true",
         "asked",
         "distribution",
@@ -176,7 +173,6 @@ class OnlineSession:
         self._gate = Gate(settings, rng=rng)
         self.distribution = Distribution(self._true)
         self.asked = 0
-        self._lock, self._owner = threading.Lock(), os.getpid()
 
     @property
     def alpha(self) -> int:
@@ -219,7 +215,7 @@ class OnlineSession:
     def ask(self, query: Workload) -> float:
         """The answer to one question, in counts."""
         span_of = span(self._one(query), self.relation)
-        with self._lock:
+        with self._alone():
             self._refuse_when_done()
             self.asked += 1
             model = round(self.settings.n * self.distribution.mean(query))
@@ -234,7 +230,7 @@ class OnlineSession:
         """End this session and return what is public of it, for `PrivateMultiplicativeWeights.resume`."""
         if not self.settings.fresh:
             raise UnsupportedError("all updates of this session share one secret threshold; it cannot be resumed")
-        with self._lock:
+        with self._alone():
             self._refuse_when_done()
             state = self.distribution
             ended = Suspended(
@@ -264,8 +260,8 @@ class OnlineSession:
         self, differences: npt.NDArray[np.int64], spans: npt.NDArray[np.int64]
     ) -> tuple[int, int, int] | None:
         """Test differences from the histogram in turn: (place, sign, margin) of the first beyond the threshold."""
-        with self._lock:
-            if os.getpid() != self._owner or not self.updates_left:
+        with self._alone():
+            if not self.updates_left:
                 raise BudgetExhausted(requested="another test", remaining="0 updates")
             return self._gate.first(differences, spans)
 
@@ -276,18 +272,12 @@ class OnlineSession:
         self.distribution.move(query, span_of, sign * certain / (settings.n + settings.off))
         return sign * (margin + span_of * (settings.gap + (settings.above + settings.below) / 2))
 
-    def __reduce__(self) -> NoReturn:
-        """Refused: a copy would spend the same threshold again."""
-        raise UnsupportedError("a session cannot be copied or pickled; open another and pay for it")
-
     def _one(self, query: Workload) -> Workload:
         require(isinstance(query, Workload) and len(query) == 1, "one query, such as w[0]", query=type(query).__name__)
         same_domain(query.domain, self.domain)
         return query
 
     def _refuse_when_done(self) -> None:
-        if os.getpid() != self._owner:
-            raise UnsupportedError("a session cannot be carried into a forked process; open another and pay for it")
         if self.asked >= self.queries:
             raise BudgetExhausted(requested="another answer", remaining=f"0 of {self.queries} questions")
 

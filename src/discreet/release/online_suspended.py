@@ -10,14 +10,14 @@ resume or to be saved; and a file is moved aside before it is read.  Proof: docs
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, ClassVar
 from zipfile import BadZipFile
 
 from discreet.errors import LedgerError, ParameterError, UnsupportedError
+from discreet.hazmat.one_process import OneProcess
 from discreet.release.once import create_new, moved_aside, names_to_disk, write_through
 from discreet.release.online_settings import Settings
 
@@ -31,7 +31,7 @@ _FRACTIONS = ("epsilon", "first")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class Suspended:
+class Suspended(OneProcess):
     """The weights of the histogram, what is known of their distance to the data, and what was used up.  All public.
 
     `terms` is the declaration of the mechanism, budget, questions, domain and all, and `settings` what it ran with.
@@ -52,18 +52,20 @@ class Suspended:
     discreet.errors.UnsupportedError: this suspended session was resumed or saved already; again would cost again
     """
 
+    WHAT: ClassVar[str] = "a suspended session"
+    INSTEAD: ClassVar[str] = "save it and load it there"
+
     weights: npt.NDArray[np.float64]
     potential: float
     asked: int
     left: int
     terms: str
     settings: Settings
-    _ticket: list[int] = field(default_factory=lambda: [os.getpid()], init=False)
+    _ticket: list[None] = field(default_factory=lambda: [None], init=False)  # there until it is used up
 
     def take(self) -> None:
         """Use it up."""
-        if self._ticket and self._ticket[0] != os.getpid():
-            raise UnsupportedError("a suspended session cannot be carried into a forked process; save it and load it")
+        self._refuse_elsewhere()
         try:
             self._ticket.pop()  # one thread gets it
         except IndexError:
@@ -80,7 +82,7 @@ class Suspended:
         try:
             descriptor = create_new(target, refused="a suspended session is never written over another file")
         except (OSError, LedgerError):
-            self._ticket.append(os.getpid())  # nothing was written
+            self._ticket.append(None)  # nothing was written
             raise
         try:
             write_through(
@@ -89,7 +91,7 @@ class Suspended:
         except OSError:
             target.unlink()  # what was written of it is of no use
             names_to_disk(target.parent)  # and it must not come back: only now is the session free again
-            self._ticket.append(os.getpid())
+            self._ticket.append(None)
             raise
 
     def _public(self) -> str:
@@ -115,10 +117,6 @@ class Suspended:
             )  # fmt: skip
         except (KeyError, ValueError, TypeError, AttributeError, OSError, EOFError, BadZipFile):
             raise _other() from None
-
-    def __reduce__(self) -> NoReturn:
-        """Refused: each copy could be resumed."""
-        raise UnsupportedError("a suspended session cannot be copied or pickled; save it")
 
     def __repr__(self) -> str:
         return f"Suspended({self.asked} questions asked, {self.left} updates left)"

@@ -15,14 +15,13 @@ adaptive; with Gaussian noise the shared sample has sqrt(m) less.  Proof: docs/t
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from discreet.data.table import Table
 from discreet.errors import BudgetExhausted, ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource, source
+from discreet.hazmat.one_process import OneProcess
 from discreet.learning.statistical.noise import Method, StatisticalNoise
 from discreet.learning.statistical.source import AggregateSource, RowSource, StatisticalSource, TableSource
 from discreet.privacy.event import Event
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from discreet.queries.statistical import StatisticalQuery, Values
 
 
-class StatisticalQueryOracle:
+class StatisticalQueryOracle(OneProcess):
     """Answers `queries` statistical queries about private rows, then refuses.
 
     `data` is an array (rows, columns), a pair (rows, labels), a `Table` with the names of its `columns`, or a source of
@@ -53,7 +52,9 @@ class StatisticalQueryOracle:
     (1, PureDP(epsilon=1.0), 0.0015)
     """
 
-    __slots__ = ("_blocks", "_lock", "_owner", "_random", "_sizes", "_source", "_used", "noise")
+    WHAT = "an oracle"
+
+    __slots__ = ("_blocks", "_random", "_sizes", "_source", "_used", "noise")
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class StatisticalQueryOracle:
         if method == "split" and not isinstance(self._source, RowSource):
             raise UnsupportedError("blocks of rows are made in memory: pass an array, or use method='shared'")
         self._random = source(rng)
-        self._lock, self._owner, self._used = threading.Lock(), os.getpid(), 0
+        self._used = 0
         self._blocks: list[RowSource] | None = None
         self._sizes: list[float] | None = None
 
@@ -97,8 +98,7 @@ class StatisticalQueryOracle:
             known = isinstance(query, RowFunction | Piece | Written)
             require(known, "a RowFunction, a Piece or a Written query", query=type(query).__name__)
         middles = [(float(c), float(h)) for c, h in map(centre, asked)]
-        with self._lock:
-            self._check_owner()
+        with self._alone():
             if len(asked) > self.remaining:
                 raise BudgetExhausted(requested=f"{len(asked)} queries", remaining=f"{self.remaining} queries")
             read = self._source.prepare(asked)  # public facts only: what is refused here is free
@@ -111,8 +111,7 @@ class StatisticalQueryOracle:
         """The number of rows that a query reads: n or its least block if public, else the least released one."""
         if self.noise.n is not None:
             return float(self.noise.block(self.noise.n))
-        with self._lock:
-            self._check_owner()
+        with self._alone():
             self._open()
         assert self._sizes is not None
         return max(1.0, min(self._sizes))
@@ -129,14 +128,6 @@ class StatisticalQueryOracle:
     def event(self) -> Event:
         """What runs, at most."""
         return self.noise.event()
-
-    def __reduce__(self) -> NoReturn:
-        """Refused: a copy would answer again."""
-        raise UnsupportedError("an oracle cannot be copied or pickled; open another and pay for it")
-
-    def _check_owner(self) -> None:
-        if os.getpid() != self._owner:
-            raise UnsupportedError("an oracle cannot be carried into a forked process; open another and pay for it")
 
     def _open(self) -> None:
         """Make the blocks and release the number of rows in each, once; the counts are within the budget."""

@@ -11,12 +11,12 @@ epsilon = ln(1 + q (e^epsilon_0 - 1)).  Proof: docs/theory/nearest_neighbours.md
 
 from __future__ import annotations
 
-import threading
 from fractions import Fraction
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from discreet.errors import BudgetExhausted
 from discreet.hazmat.entropy import RandomSource
+from discreet.hazmat.one_process import OneProcess
 from discreet.hazmat.samplers import bernoulli
 from discreet.mechanisms.exponential import Exponential
 from discreet.privacy.enclosure import exp_down, log_down, root_bounds
@@ -94,8 +94,10 @@ def inside(epsilon: Fraction, rate: Fraction) -> Fraction:
     return log_down(1 + (exp_down(epsilon) - 1) / rate)
 
 
-class Voters:
-    """Private rows that vote, with the number of elections left.  They cannot be shown, copied or stored."""
+class Voters(OneProcess):
+    """Private rows that vote, with the number of elections left.  They cannot be shown, copied, stored or forked."""
+
+    WHAT, INSTEAD = "a model with `queries`", "it holds private rows and counts its elections; fit another"
 
     def __init__(
         self,
@@ -118,16 +120,12 @@ class Voters:
         self.left = left
         self._rng = rng
         self._answered: dict[bytes, int] = {}
-        self._lock = threading.Lock()
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("private rows cannot be copied or stored")
 
     def winners(self, queries: Whole) -> Whole:
         """One class a query.  A query asked before gets the same answer and costs nothing; too many are refused."""
         import numpy as np
 
-        with self._lock:
+        with self._alone():
             keys = [row.tobytes() for row in np.ascontiguousarray(queries)]
             new = {key: row for key, row in zip(keys, queries, strict=True) if key not in self._answered}
             if len(new) > self.left:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal
 from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.hazmat.integers import integers
+from discreet.hazmat.one_process import OneProcess
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.event import Event
 from discreet.privacy.guarantee import Guarantee, PureDP
@@ -46,7 +47,7 @@ Choice = Literal["auto", "tree", "toeplitz", "banded"]
 BANDS = 32  # where nothing else is known
 
 
-class ContinualCounter:
+class ContinualCounter(OneProcess):
     """Count a stream of at most `horizon` steps, each an integer clipped to 0 .. upper.
 
     Two streams are neighbours if they differ in one step, by at most `upper`: one contribution was added or removed
@@ -65,6 +66,8 @@ class ContinualCounter:
     >>> len(values), counter.steps, counter.privacy()
     (4, 5, ZCDP(rho=0.1))
     """
+
+    WHAT, INSTEAD = "a counter", "save it and load it there instead"
 
     __slots__ = (
         "_closed", "_public", "_response", "_rng", "_secret", "bands", "budget", "horizon", "mechanism", "noise",
@@ -133,17 +136,18 @@ class ContinualCounter:
     def add_many(self, steps: npt.ArrayLike) -> Floats:
         """Count several steps, and release the count after each of them."""
         clipped = self._clipped(steps)
-        self._open(len(clipped))
-        if not len(clipped):
-            import numpy as np
+        with self._alone():
+            self._open(len(clipped))
+            if not len(clipped):
+                import numpy as np
 
-            return np.zeros(0)
-        self._closed = True  # whatever fails from here on, these steps are not measured again
-        measured = self.strategy.measure(self.steps, self._secret, clipped)
-        noisy = self.noise(measured, rng=self._rng)
-        values = self.strategy.decode(self.steps, self._public, noisy, len(clipped))  # type: ignore[arg-type]
-        self.steps, self.value = self.steps + len(clipped), float(values[-1])
-        self._closed = False
+                return np.zeros(0)
+            self._closed = True  # whatever fails from here on, these steps are not measured again
+            measured = self.strategy.measure(self.steps, self._secret, clipped)
+            noisy = self.noise(measured, rng=self._rng)
+            values = self.strategy.decode(self.steps, self._public, noisy, len(clipped))  # type: ignore[arg-type]
+            self.steps, self.value = self.steps + len(clipped), float(values[-1])
+            self._closed = False
         return values
 
     def _clipped(self, steps: npt.ArrayLike) -> IntArray:
@@ -218,17 +222,18 @@ class ContinualCounter:
         >>> ContinualCounter.load(path).value == before
         True
         """
-        self._open(0)
-        state = State(
-            horizon=self.horizon, upper=self.upper, budget=self.budget, mechanism=self.mechanism,
-            steps_per_unit=self.steps_per_unit, separation=self.separation, bands=self.bands, steps=self.steps,
-            secret=tuple(int(number) for number in self._secret), public=tuple(float(x) for x in self._public),
-            value=self.value,
-        )  # fmt: skip
-        where, text = Path(path), state.text()
-        descriptor = create_new(where, refused="a saved counter is never overwritten")
-        self._closed = True  # whatever fails from here on, the file may be whole
-        write_through(descriptor, where, lambda file: file.write(text.encode()))
+        with self._alone():
+            self._open(0)
+            state = State(
+                horizon=self.horizon, upper=self.upper, budget=self.budget, mechanism=self.mechanism,
+                steps_per_unit=self.steps_per_unit, separation=self.separation, bands=self.bands, steps=self.steps,
+                secret=tuple(int(number) for number in self._secret), public=tuple(float(x) for x in self._public),
+                value=self.value,
+            )  # fmt: skip
+            where, text = Path(path), state.text()
+            descriptor = create_new(where, refused="a saved counter is never overwritten")
+            self._closed = True  # whatever fails from here on, the file may be whole
+            write_through(descriptor, where, lambda file: file.write(text.encode()))
 
     @classmethod
     def load(cls, path: str | Path, *, rng: RandomSource | None = None) -> ContinualCounter:
@@ -250,6 +255,3 @@ class ContinualCounter:
 
     def __repr__(self) -> str:
         return f"ContinualCounter(horizon={self.horizon}, upper={self.upper}, {self.budget!r}, steps={self.steps})"
-
-    def __reduce__(self) -> tuple[object, ...]:
-        raise TypeError("a counter holds private sums and must not go on twice; save and load it instead")
