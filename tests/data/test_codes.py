@@ -20,7 +20,8 @@ TEXTS = [
     "", " ", "1", " 12 ", "-7", "+3", "1.5", "1e3", "1e999", "-1e999", "1e-999", ".5", "5.", "nan", "inf", "0x10",
     "1_000", "NULL", "true", "T", "no", "a", "b", "A", "a ", "2026-02-30", "2026-01-31", "2026-01-31 12:30:00",
     "2026-01-31T12:30Z", "99999-01-01", "0000-00-00", "infinity", "-infinity", "epoch", "12:00", "\x00", "e\u0301",
-    "'", "9" * 400, "x" * 10_000,
+    "'", "9" * 400, "x" * 10_000, "2026-01-31 12:30:00.123456789+0530", "2026-01-31 12:30 UTC",
+    "2026-01-01 00:00-23:59", "0000-00-00 00:00+01", "9999-12-31 23:59:59.999999-12:00",
 ]  # fmt: skip
 INTEGERS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 63, "HUGEINT": 127}
 UNSIGNED = {"UTINYINT": 8, "USMALLINT": 16, "UINTEGER": 32, "UBIGINT": 64, "UHUGEINT": 128}
@@ -213,6 +214,53 @@ def test_days_and_moments_clamp(connection):
         start, start + 5, start + 34]  # fmt: skip
     assert coded(connection, hours, "DATE", ["2026-01-02", "2026-01-03", "infinity", "-infinity"])[:-1] == [
         start + 24, start + 34, start + 34, start]  # fmt: skip
+
+
+ZONED = {  # a moment as somebody writes it: hours since midnight, in UTC, of 2026-01-02
+    "2026-01-02 10:00:00+00:00": 10,  # pandas
+    "2026-01-02 10:00:00.000000001+00:00": 10,
+    "2026-01-02 10:00:00.123456789": 10,
+    "2026-01-02 10:00:00.000000Z": 10,  # Arrow
+    "2026-01-02 10:00:00.000000000+0900": 1,
+    "2026-01-02T10:00:00.000000+0530": 4,  # Polars
+    "2026-01-02 10:00:00-03": 13,  # PostgreSQL and DuckDB
+    "2026-01-02 10:00:00 UTC": 10,  # BigQuery
+    "2026-01-02 10:00 GMT": 10,
+    "2026-01-02 10:00+05:30": 4,
+    "2026-01-02 10:00:00 -01:30": 11,
+    "2026-01-02 10:20:00+00:53:28": 9,  # local mean time, before zones
+    "2026-01-02 24:00:00+23:59": 0,
+    "2026-01-01 20:00:00-10:00": 6,
+    " 2026-01-02T10:00:00Z ": 10,
+}
+UNREAD = [
+    "2026-01-02 10:00:00+24:00", "2026-01-02 10:00:00+5", "2026-01-02 10:00:00+05:60", "2026-01-02 10:00:00 CET",
+    "2026-01-02 10:00:00.1234567890", "2026-01-02+05:00", "2026-01-02 10:00:00+", "2026-02-30 10:00:00Z",
+    "2026-01-02 25:00:00+05:00", "2026-01-02 10:00:00+05:00 UTC",
+]  # fmt: skip
+
+
+def test_moments_are_read_as_common_tools_write_them_with_their_zones(connection):
+    hours = Timestamp("2026-01-02", "2026-01-02 23:59:59", step=3600)
+    start = hours.codes[0]
+    found = coded(connection, hours, "VARCHAR", [*ZONED, *UNREAD])[:-1]
+
+    assert found == [start + hour for hour in ZONED.values()] + [None] * len(UNREAD)
+
+
+def test_a_day_that_is_written_as_a_moment_is_the_day_in_utc(connection):
+    days = Date("2026-01-01", "2026-01-31")
+    texts = ["2026-01-02 00:00:00", "2026-01-02 00:00:00+09:00", "2026-01-02T23:00:00-0500", "2026-01-02"]
+
+    assert [days.decode(c).day for c in coded(connection, days, "VARCHAR", texts)[:-1]] == [2, 1, 3, 2]
+
+
+def test_an_offset_moves_no_moment_into_the_bounds_that_is_outside(connection):
+    bounds = Timestamp("2026-01-02", "2026-01-02 23:59:59", step=1)
+    first, last = bounds.codes
+    texts = ["2025-12-01 24:00:00-23:59", "2026-03-01 00:00:00+23:59", "0001-01-01 00:00+12", "9999-12-31 24:00-12"]
+
+    assert coded(connection, bounds, "VARCHAR", texts)[:-1] == [first, last, first, last]
 
 
 def test_the_twin_that_casts_raises_where_the_code_does_not(connection):

@@ -17,7 +17,7 @@ from discreet.data.engines.codes import SPACES, literal
 from discreet.data.engines.dialect import DUCKDB
 from discreet.data.engines.postgres import MEANING
 from discreet.data.engines.postgres_sql import POSTGRES
-from tests.data.test_codes import DECLARED, DOUBLES, TEXTS, rounded
+from tests.data.test_codes import DECLARED, DOUBLES, TEXTS, UNREAD, ZONED, rounded
 from tests.scale import counts
 
 COUNT = counts(quick=150, full=2_000)
@@ -200,6 +200,8 @@ def test_days_and_moments_have_the_same_codes(postgres, duck):
     days += [
         f"{rng.randrange(1, 9999):04d}-{rng.randrange(1, 13):02d}-{rng.randrange(1, 29):02d}" for _ in range(COUNT)
     ]
+    written = [*ZONED, *UNREAD, "2025-12-01 24:00:00-23:59", "0001-01-01 00:00+12", "9999-12-31 24:00-12"]
+    assert not differences(postgres, duck, (same("text"), same("VARCHAR")), written, DECLARED)
     moments = ["infinity", "-infinity", "1969-12-31 23:59:59.5", "2026-12-31 23:59:59.999999", "294246-01-10 04:00:54"]
     moments += [
         f"{day} {rng.randrange(24):02d}:{rng.randrange(60):02d}:59.{rng.randrange(10**6):06d}" for day in days[8:]

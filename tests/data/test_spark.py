@@ -25,7 +25,7 @@ from discreet.data.table import Table
 from discreet.errors import DiscreetError, DomainError, UnsupportedError
 from tests.curator.checks.distance import planned
 from tests.data import tables
-from tests.data.test_codes import DECLARED, DOUBLES, PHYSICAL, TEXTS
+from tests.data.test_codes import DECLARED, DOUBLES, PHYSICAL, TEXTS, UNREAD, ZONED
 from tests.data.test_duckdb import ANSWER, DOMAIN, PLAN, ROWS
 from tests.scale import counts
 from tests.spark import INTERPRETED, settings
@@ -49,7 +49,7 @@ SPARK_TYPES: dict[str, tuple[str, list[str]]] = {  # by DuckDB's name
     "FLOAT": ("float", [v for v in PHYSICAL["FLOAT"] if v != "-nan"]),
     "DOUBLE": ("double", [v for v in DOUBLES if v != "-nan"]),
     "BOOLEAN": ("boolean", ["true", "false"]),
-    "VARCHAR": ("string", TEXTS + WORDS),
+    "VARCHAR": ("string", [*TEXTS, *WORDS, *ZONED, *UNREAD]),
     "DATE": ("date", DAYS),
     "TIMESTAMP": ("timestamp_ntz", MOMENTS),
     "TIMESTAMP WITH TIME ZONE": ("timestamp", [m + "+00:00" for m in MOMENTS]),

@@ -12,7 +12,8 @@ product can overflow, and casts that can fail are TRY_CASTs.  It is a function o
     truth value   0 is false, any other number true; text t, true, y, yes, 1 or f, false, n, no, 0 in any case
     category      text that is equal byte for byte; integers, truth values and days by their usual text
     text          integers, truth values and days by their usual text; longer than `max_bytes` bytes is NULL
-    day, moment   dates and timestamps (with time zone: UTC); text YYYY-MM-DD [hh:mm[:ss[.ffffff]]]
+    day, moment   dates and timestamps (with time zone: UTC); text YYYY-MM-DD [hh:mm[:ss[.f]]] with up to nine digits f,
+                  cut to microseconds, and a zone: Z, UTC, GMT or an offset such as +05:30, +0530 or -07, in UTC then
 
 Spaces around text that is read as a number, truth value, day or moment are ignored (those of Unicode, not tabs).
 Decimals are exact where bounds, step and scale fit in 128 bits together; where they do not, which is
@@ -43,7 +44,12 @@ LONGEST = 1_000  # bytes of an identifier that is no unit
 YES, NO = "('t', 'true', 'y', 'yes', '1')", "('f', 'false', 'n', 'no', '0')"
 INTEGER_TEXT = "[+-]?[0-9]{1,18}"
 NUMBER_TEXT = "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,9})?"
-MOMENT_TEXT = "[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?Z?)?"
+CLOCK_TEXT = "[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?)?"
+OFFSET_TEXT = "[+-]([01][0-9]|2[0-3])(:?[0-5][0-9](:?[0-5][0-9])?)?"  # as pandas, Arrow, Polars and databases write it
+MOMENT_TEXT = (
+    "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    f"([ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]{{1,9}})?)?( ?(Z|UTC|GMT|{OFFSET_TEXT}))?)?"
+)
 
 
 def quoted(name: str) -> str:
@@ -308,11 +314,24 @@ def _moment(column: Date | Timestamp, raw: str, physical: str) -> str | None:
         micros = f"epoch_us({_between(raw, physical, first, last)})"
     elif physical == "VARCHAR":
         text = f"trim({raw})"
-        raw = f"CASE WHEN regexp_full_match({text}, '{MOMENT_TEXT}') THEN TRY_CAST({text} AS TIMESTAMP) END"
-        micros = f"epoch_us({_between(raw, 'TIMESTAMP', first, last)})"
+        plain = f"CASE WHEN regexp_full_match({text}, '{CLOCK_TEXT}') THEN epoch_us(TRY_CAST({text} AS TIMESTAMP))"
+        clock = f"epoch_us(TRY_CAST(regexp_extract({text}, '^[0-9-]+[ T][0-9:.]+') AS TIMESTAMP))"
+        zoned = f"WHEN regexp_full_match({text}, '{MOMENT_TEXT}') THEN {clock} - {_offset(text)} END"
+        micros = f"{plain} {zoned}"
     else:
         return None
     return f"({_clamp(micros, first, last)} - {low * period}) // {period} + {low}"
+
+
+def _offset(text: str) -> str:
+    """The microseconds by which the clock of a text is ahead of UTC."""
+    zone = f"replace(regexp_extract({text}, ':[0-9.]+ ?([+-][0-9:]+)$', 1), ':', '')"  # empty, or +hh, +hhmm, +hhmmss
+
+    def digits(start: int) -> str:
+        return f"CAST(substr(rpad({zone}, 7, '0'), {start}, 2) AS BIGINT)"
+
+    seconds = f"{digits(2)} * 3600 + {digits(4)} * 60 + {digits(6)}"
+    return f"CASE {zone}[1] WHEN '+' THEN 1000000 WHEN '-' THEN -1000000 ELSE 0 END * ({seconds})"
 
 
 def window(column: Date | Timestamp) -> tuple[int, int, int]:

@@ -125,8 +125,8 @@ def no_name(name: str, physical: str) -> SourceError:
 
 # types whose values all have a text, and one of their own: extreme moments in seconds and milliseconds, and times of
 # day, may have none, and a list, a structure or a union may share its text with another
-_NAMES = codes.SMALL | codes.WIDE | codes.FLOATS | codes.MOMENTS - {"TIMESTAMP_S", "TIMESTAMP_MS"} | {
-    "VARCHAR", "JSON", "BIGNUM", "BOOLEAN", "UUID", "BLOB", "BIT", "DATE", '"NULL"',
+_NAMES = codes.SMALL | codes.WIDE | codes.FLOATS | {
+    "VARCHAR", "JSON", "BIGNUM", "BOOLEAN", "UUID", "BLOB", "BIT", "DATE", "TIMESTAMP_NS", '"NULL"',
 }  # fmt: skip
 
 
@@ -194,6 +194,13 @@ class DuckDBSQL:
         if physical in codes.FLOATS:  # zero has two signs
             text = f"CAST(CAST({raw} AS DOUBLE) AS VARCHAR)"  # a FLOAT has no shortest text here
             return f"CASE WHEN {raw} = 0 THEN '0.0' WHEN NOT isnan({raw}) THEN {text} END", "VARCHAR"
+        if physical in (
+            "TIMESTAMP",
+            "TIMESTAMP WITH TIME ZONE",
+        ):  # the engine has no text for those before its first day, and dies of them
+            kind = "TIMESTAMPTZ" if physical.endswith("ZONE") else "TIMESTAMP"
+            ends = (f"CAST('{day}' AS {kind})" for day in ("0001-01-02", "9999-12-31"))
+            return f"CASE WHEN {raw} BETWEEN {' AND '.join(ends)} THEN CAST({raw} AS VARCHAR) END COLLATE C", "VARCHAR"
         sized = physical.startswith(("DECIMAL(", "ENUM(")) and physical.endswith(")")
         if physical not in _NAMES and not sized:
             raise no_name(name, physical)

@@ -312,6 +312,14 @@ def _between(raw: str, kind: str, first: int, last: int) -> str:
     return _clamp(raw, *ends)
 
 
+def _offset(text: str) -> str:
+    """The microseconds by which the clock of a text is ahead of UTC; `codes._offset` in this engine's words."""
+    zone = f"replace(COALESCE(substring({text} FROM ':[0-9.]+ ?([+-][0-9:]+)$'), ''), ':', '')"
+    hours, minutes, seconds = (f"CAST(substr(rpad({zone}, 7, '0'), {start}, 2) AS BIGINT)" for start in (2, 4, 6))
+    ahead = f"CASE substr({zone}, 1, 1) WHEN '+' THEN 1000000 WHEN '-' THEN -1000000 ELSE 0 END"
+    return f"{ahead} * ({hours} * 3600 + {minutes} * 60 + {seconds})"
+
+
 def _text_moment(text: str, first: int, last: int) -> str:
     """Read by position: casts would take more, raise, or refuse the year 0.  Years repeat after 400, 146097 days."""
 
@@ -322,7 +330,7 @@ def _text_moment(text: str, first: int, last: int) -> str:
     timed = f"length({text}) > 10"
     hour, minute = (f"CASE WHEN {timed} THEN {digits(start, 2)} ELSE 0 END" for start in (12, 15))
     second = f"CASE WHEN substr({text}, 17, 1) = ':' THEN {digits(18, 2)} ELSE 0 END"
-    micros = f"CAST(rpad(COALESCE(substring({text} FROM '[.]([0-9]+)'), ''), 6, '0') AS INTEGER)"
+    micros = f"CAST(rpad(COALESCE(substring({text} FROM '[.]([0-9]{{1,6}})'), ''), 6, '0') AS INTEGER)"
     leap = f"({year} % 4 = 0 AND ({year} % 100 <> 0 OR {year} % 400 = 0))"
     february = f"CASE WHEN {leap} THEN 29 ELSE 28 END"
     length = f"CASE WHEN {month} IN (4, 6, 9, 11) THEN 30 WHEN {month} = 2 THEN {february} ELSE 31 END"
@@ -330,6 +338,6 @@ def _text_moment(text: str, first: int, last: int) -> str:
     valid = f"{month} BETWEEN 1 AND 12 AND {day} BETWEEN 1 AND {length} AND {minute} < 60 AND {second} < 60 AND {clock}"
     days = f"CAST(make_date({year} + 400, {month}, {day}) - DATE '1970-01-01' - 146097 AS BIGINT)"
     seconds = f"CAST(({hour}) * 3600 + ({minute}) * 60 + ({second}) AS BIGINT)"
-    moment = f"{days} * {DAY} + {seconds} * 1000000 + {micros}"
+    moment = f"{days} * {DAY} + {seconds} * 1000000 + {micros} - {_offset(text)}"
     guarded = f"CASE WHEN {valid} THEN {_within(moment, str(first), str(last))} END"
     return f"CASE WHEN {_matches(text, MOMENT_TEXT)} THEN {guarded} END"

@@ -11,6 +11,7 @@ Once they are attached the connection loses access to everything else, and its s
 from __future__ import annotations
 
 import csv
+import functools
 import glob
 import gzip
 import os
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.data.engines.codes import literal, quoted
-from discreet.errors import SourceError
+from discreet.errors import DiscreetError, SourceError
 
 if TYPE_CHECKING:
     import duckdb
@@ -124,12 +125,87 @@ def arrow(source: object) -> pyarrow.Table:
     """A table in memory as an Arrow table, by its declared types only."""
     try:
         made = _arrow(source)
-        made = None if made is None else _in_utc(made)
+        made = None if made is None else _in_utc(_readable(made))
+    except DiscreetError:
+        raise
     except Exception:  # its text may quote a private value
         made = None
     if made is None:
-        raise SourceError(f"need a file or a readable Arrow, pandas or Polars table, got {type(source).__name__}")
+        odd = _odd_column(source)
+        kind = type(source).__name__ if odd is None else f"a {type(source).__name__} with column {odd}"
+        raise SourceError(f"need a file or a readable Arrow, pandas or Polars table, got {kind}")
     return made
+
+
+def _odd_column(source: object) -> str | None:
+    """The first column that Arrow cannot hold, with its type, which is public."""
+    for name in getattr(source, "columns", ()):
+        series = source[name]  # type: ignore[index]
+        try:
+            _arrow(series.to_frame())
+        except Exception:
+            return f"{str(name)!r} of type {series.dtype}"
+    return None
+
+
+def _readable(table: pyarrow.Table) -> pyarrow.Table:
+    """Columns that DuckDB has not, as columns that hold the same values; refused are types, and never a value."""
+    for place, field in enumerate(table.schema):
+        if field.type.id in _odd_types():
+            table = table.set_column(place, field.name, _held(field, table.column(place)))
+    return table
+
+
+@functools.cache
+def _odd_types() -> frozenset[int]:
+    import pyarrow as pa
+
+    odd = pa.float16(), pa.decimal256(1), pa.duration("s"), pa.string(), pa.large_string(), pa.string_view()
+    return frozenset(kind.id for kind in (*odd, pa.dictionary(pa.int32(), pa.string())))
+
+
+def _held(field: pyarrow.Field, column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
+    """One column in a type that DuckDB holds."""
+    import pyarrow as pa
+
+    kind = field.type
+    if pa.types.is_float16(kind):
+        return column.cast(pa.float32())
+    if pa.types.is_duration(kind):  # no declaration reads one, and a long one cannot be converted
+        return pa.chunked_array([pa.nulls(len(column), pa.duration("us"))])
+    if pa.types.is_decimal256(kind):
+        if kind.precision > 38:
+            raise SourceError(f"column {field.name!r} is of type {kind}; use decimals of at most 38 digits")
+        return column.cast(pa.decimal128(kind.precision, kind.scale))
+    return in_utf8(column)
+
+
+def in_utf8(column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
+    """A column of texts, and NULL in place of what is no UTF-8, which one row may hold and an engine may die of."""
+    import pyarrow as pa
+
+    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    made = [_mended(chunk) for chunk in plain.chunks]
+    if all(new is old for new, old in zip(made, plain.chunks, strict=True)):
+        return column
+    return pa.chunked_array([chunk.cast(pa.large_string()) for chunk in made], pa.large_string())
+
+
+def _mended(chunk: pyarrow.Array) -> pyarrow.Array:
+    import pyarrow as pa
+
+    try:
+        chunk.validate(full=True)
+    except pa.ArrowInvalid:
+        return pa.array([_decoded(value) for value in chunk.cast(pa.large_binary()).to_pylist()], pa.large_string())
+    return chunk
+
+
+def _decoded(value: bytes | None) -> str | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _in_utc(table: pyarrow.Table) -> pyarrow.Table:

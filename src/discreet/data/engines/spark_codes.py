@@ -241,15 +241,29 @@ def _moment(column: Date | Timestamp, raw: str, physical: str) -> str | None:
 
 
 def _micros(days: str, first: int, last: int) -> str:
-    """The first microsecond of a day; days further out than one day from the bounds are taken as that one."""
-    return f"{clamped(days, first // DAY - 1, last // DAY + 1)} * {DAY}L"
+    """The first microsecond of a day; days further out than three days from the bounds are taken as that one.
+
+    A clock and an offset move it by less than two days: what is outside stays outside.
+    """
+    return f"{clamped(days, first // DAY - 3, last // DAY + 3)} * {DAY}L"
 
 
 def _written_moment(text: str, first: int, last: int) -> str:
-    """The microseconds of YYYY-MM-DD [hh:mm[:ss[.ffffff]]], part by part; 24:00 is the end of the day."""
+    """The microseconds of YYYY-MM-DD [hh:mm[:ss[.f]]] and a zone, part by part; 24:00 is the end of the day."""
     days = f"unix_date(TRY_CAST(substr({text}, 1, 10) AS DATE))"
-    hour, minute, second = (f"coalesce(TRY_CAST(substr({text}, {at}, 2) AS BIGINT), 0L)" for at in (12, 15, 18))
-    fraction = f"TRY_CAST(rpad(replace(substr({text}, 21, 6), 'Z', ''), 6, '0') AS BIGINT)"
+    hour, minute, last_two = (f"coalesce(TRY_CAST(substr({text}, {at}, 2) AS BIGINT), 0L)" for at in (12, 15, 18))
+    second = f"CASE WHEN substr({text}, 17, 1) = ':' THEN {last_two} ELSE 0L END"  # an offset may stand there instead
+    fraction = f"TRY_CAST(rpad(regexp_extract({text}, '[.]([0-9]{{1,6}})', 1), 6, '0') AS BIGINT)"
     clock = f"({hour} * 3600000000L + {minute} * 60000000L + {second} * 1000000L + {fraction})"
     real = f"{matches(text, codes.MOMENT_TEXT)} AND {minute} <= 59 AND {second} <= 59 AND {clock} <= {DAY}L"
-    return f"CASE WHEN {real} THEN {_micros(days, first, last)} + {clock} END"
+    return f"CASE WHEN {real} THEN {_micros(days, first, last)} + {clock} - {_offset(text)} END"
+
+
+def _offset(text: str) -> str:
+    """The microseconds by which the clock of a text is ahead of UTC; `codes._offset` in this engine's words."""
+    zone = f"replace(regexp_extract({text}, ':[0-9.]+ ?([+-][0-9:]+){END}', 1), ':', '')"
+    hours, minutes, seconds = (
+        f"coalesce(TRY_CAST(substr(rpad({zone}, 7, '0'), {start}, 2) AS BIGINT), 0L)" for start in (2, 4, 6)
+    )
+    ahead = f"CASE substr({zone}, 1, 1) WHEN '+' THEN 1000000L WHEN '-' THEN -1000000L ELSE 0L END"
+    return f"{ahead} * ({hours} * 3600L + {minutes} * 60L + {seconds})"
