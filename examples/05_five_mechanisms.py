@@ -11,6 +11,7 @@ import numpy as np
 from discreet import ApproxDP
 from discreet.composition import PrivacyFilter
 from discreet.mechanisms import Gaussian, Laplace, PermuteAndFlip, RandomizedResponse, SparseVector
+from discreet.privacy.neighbours import NullRow
 
 N, BETA = 10_000, 0.05  # patients; the probability with which an error bar may fail
 fake = np.random.default_rng(2026)  # makes the patients, never the noise
@@ -36,7 +37,9 @@ gaussian = Gaussian(epsilon=0.1, delta=1e-6, sensitivity=500)  # a patient moves
 budget.spend(gaussian.event())
 show("total cost", 10 * gaussian(tens), 10 * gaussian.accuracy(BETA))
 
-choose = PermuteAndFlip(epsilon=0.02, sensitivity=1, monotone=True)  # only the name of the winner comes out
+choose = PermuteAndFlip(
+    epsilon=0.02, sensitivity=1, monotone=True, neighbours=NullRow
+)  # only the name of the winner comes out
 budget.spend(choose.event())
 show("most common diagnosis", f"number {choose(diagnosis)}", choose.accuracy(BETA, size=6))
 
@@ -45,7 +48,7 @@ budget.spend(response.event())
 show("share who smoke", f"{response.estimate(response(smokes)):.1%}", response.error(N, BETA))
 
 # Three weeks may be named, at the price of three, however many are not.
-sparse = SparseVector(epsilon=0.2, sensitivity=1, threshold=950, count=3, monotone=True)
+sparse = SparseVector(epsilon=0.2, sensitivity=1, threshold=950, count=3, monotone=True, neighbours=NullRow)
 budget.spend(sparse.event())
 show("weeks with 950 admissions", 1 + np.flatnonzero(sparse(week)), sparse.accuracy(BETA, queries=12))
 

@@ -69,7 +69,7 @@ def test_a_prediction_keeps_epsilon_exactly(k, most):
         return FiniteMechanism(table, neighbours=list(neighbours(most)))
 
     choice, _ = election(PureDP(2), 1, Fraction(1))
-    twin = Exponential(epsilon=2, sensitivity=1, monotone=True)
+    twin = Exponential(epsilon=2, sensitivity=1, monotone=True, neighbours=AddRemove)
 
     assert law(choice).epsilon() <= 2
     if k == 3:

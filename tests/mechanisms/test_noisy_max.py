@@ -65,10 +65,10 @@ def test_ties_given_to_the_better_true_score_are_caught():
 
 @pytest.mark.parametrize("monotone", [False, True])
 def test_the_scale_is_the_theorems(monotone):
-    noisy = NoisyMax(epsilon=0.1, sensitivity=3, monotone=monotone)
+    noisy = NoisyMax(epsilon=0.1, sensitivity=3, monotone=monotone, neighbours=AddRemove)
 
     assert noisy.scale == (30 if monotone else 60)
-    assert noisy.privacy() == PureDP(0.1)
+    assert noisy.privacy() == PureDP(0.1, neighbours=AddRemove)
 
 
 @pytest.mark.statistical
@@ -136,9 +136,11 @@ def test_accuracy_holds_for_more_candidates_and_beats_the_textbook_bound():
 
 def test_accuracy_of_the_other_noises_is_that_of_their_twins():
     for noise, twin in (("exponential", PermuteAndFlip), ("gumbel", Exponential)):
-        noisy = NoisyMax(epsilon=0.5, sensitivity=2, noise=noise, monotone=True)
+        noisy = NoisyMax(epsilon=0.5, sensitivity=2, noise=noise, monotone=True, neighbours=AddRemove)
 
-        assert noisy.accuracy(0.01, size=50) == twin(epsilon=0.5, sensitivity=2, monotone=True).accuracy(0.01, size=50)
+        assert noisy.accuracy(0.01, size=50) == twin(
+            epsilon=0.5, sensitivity=2, monotone=True, neighbours=AddRemove
+        ).accuracy(0.01, size=50)
 
 
 def test_exponential_noise_is_the_best_and_the_default():

@@ -15,7 +15,7 @@ from discreet.hazmat.entropy import SeededRandom
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.privacy.event import PureEvent
-from discreet.privacy.neighbours import Replace
+from discreet.privacy.neighbours import AddRemove, Replace
 from tests.mechanisms.selection_laws import exponential_law, flip_law, moves, renyi, worst_ratio
 from tests.scale import counts
 
@@ -77,7 +77,7 @@ def test_monotone_scores_are_worth_twice_as_much(size, top):
 
     assert worst <= 2
     assert size > 2 or worst == 2
-    assert PermuteAndFlip(epsilon=1, sensitivity=3, monotone=True).rate == Fraction(1, 3)
+    assert PermuteAndFlip(epsilon=1, sensitivity=3, monotone=True, neighbours=AddRemove).rate == Fraction(1, 3)
 
 
 def test_the_monotone_rate_sold_for_any_scores_is_caught():

@@ -236,6 +236,26 @@ def test_a_truth_probability_cannot_be_sold_as_less():
         RandomizedResponse(epsilon=1, given_truth=0.75)
 
 
+@pytest.mark.parametrize("categories", [2, 3, 10])
+@pytest.mark.parametrize("given", [0, "1/100", "1/20", "1/11", "1/10", "1/3", "1/2", 1, 1.5, -1, math.nan, math.inf])
+def test_a_given_coin_is_refused_or_loses_at_most_its_claim(categories, given):
+    """A coin that favours lies was sold at 0.1: ln(p / q) is negative there, and it loses 4.6 the other way."""
+    try:
+        response = RandomizedResponse(epsilon="0.1", categories=categories, given_truth=given)
+    except ParameterError:
+        return
+    p = exact(given)
+    loss = abs(math.log(p * (categories - 1) / (1 - p)))
+
+    assert loss <= float(exact(response.privacy().epsilon))
+
+
+@pytest.mark.parametrize("given", ["1/100", "499/1000", "1/2"])
+def test_a_coin_that_favours_lies_is_refused_at_any_price(given):
+    with pytest.raises(ParameterError, match="1 / categories < p < 1"):
+        RandomizedResponse(epsilon=100, given_truth=given)
+
+
 @pytest.mark.parametrize("bad", [1, 0, 2.0, True])
 def test_rejects_bad_categories(bad):
     with pytest.raises(ParameterError, match="need"):

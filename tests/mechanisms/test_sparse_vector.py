@@ -106,7 +106,7 @@ def loss(*, e1, of_one, above, rise, fall, below=100_000):
 @pytest.mark.parametrize("count", [1, 2, 5])
 @pytest.mark.parametrize("monotone", [False, True])
 def test_the_claim_is_tight(count, monotone):
-    sparse = SparseVector(epsilon=2, sensitivity=1, threshold=0, count=count, monotone=monotone)
+    sparse = SparseVector(epsilon=2, sensitivity=1, threshold=0, count=count, monotone=monotone, neighbours=AddRemove)
     e1, of_one = float(1 / sparse.threshold_scale), float(1 / sparse.query_scale)
     worst_case = loss(e1=e1, of_one=of_one, above=count, rise=1, fall=0 if monotone else 1)
 
@@ -115,7 +115,7 @@ def test_the_claim_is_tight(count, monotone):
 
 def test_broken_twins_are_caught():
     """The monotone noise for any answers; the count forgotten; one positive more than paid for; noise x 0.9."""
-    monotone = SparseVector(epsilon=2, sensitivity=1, threshold=0, count=2, monotone=True)
+    monotone = SparseVector(epsilon=2, sensitivity=1, threshold=0, count=2, monotone=True, neighbours=AddRemove)
     general = SparseVector(epsilon=2, sensitivity=1, threshold=0, count=2)
     e1, of_one = float(1 / general.threshold_scale), float(1 / general.query_scale)
     half = float(1 / monotone.threshold_scale), float(1 / monotone.query_scale)
@@ -138,13 +138,15 @@ def test_equal_scales_cost_three_and_no_more():
     st.booleans(),
 )
 def test_the_scales_spend_epsilon_exactly(epsilon, sensitivity, count, monotone):
-    sparse = SparseVector(epsilon=epsilon, sensitivity=sensitivity, threshold=0, count=count, monotone=monotone)
+    sparse = SparseVector(
+        epsilon=epsilon, sensitivity=sensitivity, threshold=0, count=count, monotone=monotone, neighbours=AddRemove
+    )
     e1, e2 = sparse.split
 
     assert e1 > 0
     assert e2 > 0
     assert e1 + e2 == epsilon
-    assert sparse.privacy() == PureDP(epsilon)
+    assert sparse.privacy() == PureDP(epsilon, neighbours=AddRemove)
     assert sensitivity / sparse.threshold_scale == e1
     assert (1 if monotone else 2) * count * sensitivity / sparse.query_scale == e2
 
@@ -153,7 +155,7 @@ def test_the_scales_spend_epsilon_exactly(epsilon, sensitivity, count, monotone)
 @pytest.mark.parametrize("count", [1, 10, 1000])
 def test_the_split_is_the_best_one(count, monotone):
     """No other split gives N - R a variance smaller by more than a thousandth."""
-    sparse = SparseVector(epsilon=1, sensitivity=1, threshold=0, count=count, monotone=monotone)
+    sparse = SparseVector(epsilon=1, sensitivity=1, threshold=0, count=count, monotone=monotone, neighbours=AddRemove)
     factor = count if monotone else 2 * count
 
     def variance(e1):
@@ -166,7 +168,7 @@ def test_the_split_is_the_best_one(count, monotone):
 
 @given(st.integers(1, 20), st.integers(1, 1000), st.floats(min_value=1e-4, max_value=0.3), st.booleans())
 def test_accuracy_is_least_for_the_bound_of_the_theorem(count, queries, beta, monotone):
-    sparse = SparseVector(epsilon=1, sensitivity=1, threshold=0, count=count, monotone=monotone)
+    sparse = SparseVector(epsilon=1, sensitivity=1, threshold=0, count=count, monotone=monotone, neighbours=AddRemove)
     alpha = sparse.accuracy(beta, queries=queries)
 
     def failure(alpha):

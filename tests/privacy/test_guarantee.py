@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
+from itertools import combinations
 from operator import add
 
 import numpy as np
@@ -14,6 +15,13 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.privacy import ZCDP, AddRemove, ApproxDP, GaussianDP, NullRow, PureDP, RenyiDP, Replace
+from discreet.privacy.neighbours import (
+    RELATIONS,
+    EdgeNeighbours,
+    Neighbours,
+    NodeNeighbours,
+    neighbouring_pairs,
+)
 from discreet.privacy.number import exact
 
 amounts = st.one_of(
@@ -177,6 +185,50 @@ def test_a_replacement_is_a_group_of_two(relation):
     assert not PureDP(1, neighbours=relation) <= PureDP(1.9, neighbours=Replace)
     with pytest.raises(UnsupportedError, match="to_replace needs"):
         PureDP(1).to_replace()
+
+
+CONVERTED = {(AddRemove, Replace): 2, (NullRow, Replace): 2, (NodeNeighbours, EdgeNeighbours): 1}  # steps
+
+
+@pytest.mark.parametrize("asked", [None, *RELATIONS.values()], ids=lambda one: one and one.__name__)
+@pytest.mark.parametrize("held", RELATIONS.values(), ids=lambda one: one.__name__)
+def test_a_relation_changes_by_a_theorem_or_not_at_all(held, asked):
+    """The old `under` wrote any relation over any other, with the numbers unchanged."""
+    for made in (PureDP(1), ApproxDP(1, 1e-6), ZCDP("0.5"), GaussianDP(1)):
+        promise = replace(made, neighbours=held)
+        if held is asked:
+            assert promise.under(asked) == promise
+        elif (held, asked) in CONVERTED:
+            assert promise.under(asked) == replace(made.group(CONVERTED[held, asked]), neighbours=asked)
+        else:
+            with pytest.raises(UnsupportedError, match="no theorem leads from"):
+                promise.under(asked)
+        assert made.under(held) == promise
+        if asked is not None:
+            implied = promise <= replace(made, neighbours=asked)
+            assert implied == (held is asked or CONVERTED.get((held, asked)) == 1)
+
+
+def test_the_steps_of_a_conversion_are_those_of_the_relations():
+    """Every step of the wider relation is a path of so many steps of the narrower one, by enumeration."""
+    replaced = list(neighbouring_pairs("abc", n=3, relation=Replace))
+    assert {AddRemove.distance(left, right) for left, right in replaced} == {2}
+    assert {NullRow.distance(left, right) for left, right in replaced} == {2}
+
+    pairs = list(combinations(range(4), 2))
+    graphs = [frozenset(some) for size in range(7) for some in combinations(pairs, size)]
+    edges = [(one, other) for one in graphs for other in graphs if len(one ^ other) == 1]
+    assert all(any(all(v in pair for pair in one ^ other) for v in range(4)) for one, other in edges)
+
+
+def test_one_renyi_order_cannot_be_converted_and_no_relation_is_made_up():
+    with pytest.raises(UnsupportedError, match="whole curve"):
+        RenyiDP(2, 1, neighbours=AddRemove).under(Replace)
+    for bad in ("Replace", int, Neighbours, 3, True):
+        with pytest.raises(ParameterError, match="as neighbours"):
+            PureDP(1).under(bad)
+        with pytest.raises(ParameterError, match="as neighbours"):
+            PureDP(1, neighbours=bad)
 
 
 def test_squares_of_gaussians_add_exactly():

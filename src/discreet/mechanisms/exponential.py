@@ -7,6 +7,8 @@ with Pr[o] proportional to exp(rate u_o) is epsilon-DP, and epsilon^2 / 8 - zCDP
     rate = epsilon / (2 sensitivity),
     rate = epsilon / sensitivity   when scores are monotone: all rise or all fall together.
 
+Scores can be monotone only under a relation whose step adds or takes one thing (AddRemove, NullRow,
+EdgeNeighbours), so `monotone` names one of these.
 Among k candidates, whatever their scores, with alpha' = floor(alpha) + 1,
 
     Pr[best score - chosen score > alpha] <= (k - 1) w / (1 + (k - 1) w),   w = exp(-rate alpha'),
@@ -27,7 +29,7 @@ from discreet.hazmat.entropy import RandomSource
 from discreet.hazmat.selection import gaps, softmax
 from discreet.privacy.event import ExponentialEvent
 from discreet.privacy.guarantee import PureDP, Relation
-from discreet.privacy.neighbours import Local, NodeNeighbours, Replace
+from discreet.privacy.neighbours import AddRemove, EdgeNeighbours, NullRow, known
 from discreet.privacy.number import Number, exact
 
 if TYPE_CHECKING:
@@ -36,6 +38,10 @@ if TYPE_CHECKING:
 
     Scores = list[int] | tuple[int, ...] | npt.NDArray[np.int64] | npt.NDArray[np.object_]
     Probabilities = npt.NDArray[np.float64]
+
+
+# A step adds or takes one thing.  Under Replace, Local and NodeNeighbours it can do both, and no score bounds the others.
+ONE_WAY = (AddRemove, NullRow, EdgeNeighbours)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,10 +113,12 @@ def check_selection(epsilon: Number, sensitivity: int, *, monotone: bool, neighb
     whole = isinstance(sensitivity, int) and not isinstance(sensitivity, bool)
     require(whole and sensitivity >= 1, "an integer sensitivity >= 1", sensitivity=sensitivity)
     require(isinstance(monotone, bool), "monotone True or False", monotone=monotone)
-    if monotone and neighbours in (Replace, Local, NodeNeighbours):
+    relation = known(neighbours)
+    if monotone and relation not in ONE_WAY:
+        where = "where no relation is named" if relation is None else f"under {relation.__name__}"
         raise UnsupportedError(
-            f"under {neighbours.__name__} one score can rise while another falls, so scores are not monotone;"
-            " pass monotone=False, or count under AddRemove"
+            f"{where} one score can rise while another falls, so scores are not monotone;"
+            " pass monotone=False, or count under neighbours=AddRemove"
         )
 
 

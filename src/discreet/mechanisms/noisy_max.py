@@ -102,7 +102,12 @@ class NoisyMax:
         k = candidates(beta, size)
         if self.noise != "laplace":
             same = PermuteAndFlip if self.noise == "exponential" else Exponential
-            twin = same(epsilon=self.epsilon, sensitivity=self.sensitivity, monotone=self.monotone)
+            twin = same(
+                epsilon=self.epsilon,
+                sensitivity=self.sensitivity,
+                monotone=self.monotone,
+                neighbours=self.neighbours,
+            )
             return twin.accuracy(beta, size=k)
 
         def fails(alpha: int) -> bool:  # a candidate alpha + 1 behind overtakes the best, or ties and wins the lot

@@ -2,7 +2,8 @@
 
 Theorem (Warner 1965).  Report the true one of k categories with probability
 p = e^epsilon / (e^epsilon + k - 1), and each other one with probability q = (1 - p) / (k - 1).
-The report is epsilon-DP in the local model, and no smaller epsilon will do.  From n reports,
+The report is epsilon-DP in the local model, and no smaller epsilon will do; with a given p between
+1 / k and 1 its loss is ln(p / q), and a claim below it is refused.  From n reports,
 
     (share of reports of category c - q) / (p - q)
 
@@ -66,7 +67,8 @@ class RandomizedResponse:
         whole = isinstance(self.categories, int) and not isinstance(self.categories, bool)
         require(whole and self.categories >= 2, "an integer categories >= 2", categories=self.categories)
         if self.given_truth is not None:
-            enough = exact(self.epsilon) >= _epsilon(exact(self.given_truth), self.categories)
+            least = _epsilon(_truth(self.given_truth, self.categories), self.categories)
+            enough = exact(self.epsilon) >= least
             require(enough, "epsilon of the truth probability", epsilon=self.epsilon, truth=self.given_truth)
 
     @classmethod
@@ -78,8 +80,7 @@ class RandomizedResponse:
         """
         whole = isinstance(categories, int) and not isinstance(categories, bool)
         require(whole and categories >= 2, "an integer categories >= 2", categories=categories)
-        require(Fraction(1, categories) < exact(p) < 1, "1 / categories < p < 1", p=p, categories=categories)
-        return cls(epsilon=up(_epsilon(exact(p), categories)), categories=categories, given_truth=p)
+        return cls(epsilon=up(_epsilon(_truth(p, categories), categories)), categories=categories, given_truth=p)
 
     @property
     def truth(self) -> float:
@@ -191,9 +192,17 @@ class RandomizedResponse:
         return PureEvent(epsilon=self.epsilon) if pure else RandomizedResponseEvent(epsilon=self.epsilon)
 
 
+def _truth(p: Number, categories: int) -> Fraction:
+    """The truth probability of a coin that favours the truth: one that favours lies has another loss and no use."""
+    value = exact(p)
+    require(Fraction(1, categories) < value < 1, "1 / categories < p < 1", p=p, categories=categories)
+    return value
+
+
 def _epsilon(p: Fraction, categories: int) -> Fraction:
-    """ln(p (k - 1) / (1 - p)), from above."""
-    return log_up(p * (categories - 1) / (1 - p))
+    """|ln(p (k - 1) / (1 - p))|, from above: the loss whichever report the coin favours."""
+    ratio = p * (categories - 1) / (1 - p)
+    return log_up(max(ratio, 1 / ratio))
 
 
 def _within(values: Integers, categories: int) -> object:

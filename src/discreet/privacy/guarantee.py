@@ -14,6 +14,10 @@ composing or grouping up to it raises `UnsupportedError`, as no guarantee is lef
 
 A guarantee without a relation (neighbours=None) holds for the relation in which its
 sensitivity was stated, so it takes on the relation of what it is added to or compared with.
+`under` names that relation once.  From one named relation to another lead two theorems only:
+
+    AddRemove, NullRow  =>  Replace           one row replaced is two steps: a group of two
+    NodeNeighbours      =>  EdgeNeighbours    one edge is some of the edges at one vertex: the same numbers
 
 Conversions (proofs: docs/theory/guarantees.md):
     epsilon-DP            =>  epsilon^2 / 2 - zCDP                         (Bun, Steinke 2016)
@@ -32,7 +36,15 @@ from typing import Any, Self
 
 from discreet.errors import UnsupportedError, require
 from discreet.privacy import convert
-from discreet.privacy.neighbours import AddRemove, Neighbours, NullRow, Replace
+from discreet.privacy.neighbours import (
+    AddRemove,
+    EdgeNeighbours,
+    Neighbours,
+    NodeNeighbours,
+    NullRow,
+    Replace,
+    known,
+)
 from discreet.privacy.number import Number, exact, tidy
 
 Relation = type[Neighbours] | None
@@ -43,13 +55,14 @@ def _common(a: Guarantee, b: Guarantee) -> Relation:
     if a.neighbours is not None and b.neighbours is not None and a.neighbours is not b.neighbours:
         raise UnsupportedError(
             f"cannot add a guarantee under {a.neighbours.__name__} to one under {b.neighbours.__name__};"
-            " convert one of them first (to_replace)"
+            " convert one of them first (under)"
         )
     return a.neighbours or b.neighbours
 
 
 def _settle(guarantee: Guarantee, name: str, *, least: int = 0, most: int | None = None) -> None:
-    """Check one number of a guarantee and store it in its canonical form."""
+    """Check the relation and one number of a guarantee, and store the number in its canonical form."""
+    known(guarantee.neighbours)
     given = getattr(guarantee, name)
     value = exact(given)
     rule = f"{name} >= {least}" if most is None else f"{least} <= {name} < {most}"
@@ -72,10 +85,8 @@ class Guarantee:
             return NotImplemented
         if None in (self.neighbours, other.neighbours) or self.neighbours is other.neighbours:
             return _implies(self, other)
-        if other.neighbours is not Replace:
-            return False
         try:
-            return _implies(self.to_replace(), other)
+            return _implies(self.under(other.neighbours), other)
         except UnsupportedError:
             return False
 
@@ -100,20 +111,37 @@ class Guarantee:
         raise NotImplementedError
 
     def under(self, neighbours: Relation) -> Self:
-        """The same numbers, promised for this relation.
+        """The same mechanism under this relation, which is named if none was, and else converted by a theorem.
 
-        >>> PureDP(1.0).under(Replace).neighbours.__name__
-        'Replace'
+        A group of two from AddRemove or NullRow to Replace, the same numbers from NodeNeighbours to EdgeNeighbours;
+        any other change is refused, as is forgetting the relation: nothing would keep the numbers from another one.
+
+        >>> PureDP(1.0).under(AddRemove).under(Replace)
+        PureDP(epsilon=2.0)
         """
+        match self.neighbours, known(neighbours):
+            case (a, b) if a is b:
+                return self
+            case (None, named):
+                return self._named(named)
+            case (a, b) if a in (AddRemove, NullRow) and b is Replace:
+                return self.group(2)._named(Replace)
+            case (a, b) if a is NodeNeighbours and b is EdgeNeighbours:
+                return self._named(EdgeNeighbours)
+            case _:
+                raise UnsupportedError(
+                    f"no theorem leads from {_name(self.neighbours)} to {_name(neighbours)}:"
+                    " state the sensitivity for the relation that is wanted"
+                )
+
+    def _named(self, neighbours: Relation) -> Self:
         return replace(self, neighbours=neighbours)  # type: ignore[type-var]
 
     def to_replace(self) -> Self:
         """The same mechanism under Replace: a change is a removal and an addition."""
-        if self.neighbours is Replace:
-            return self
-        if self.neighbours not in (AddRemove, NullRow):
+        if self.neighbours not in (Replace, AddRemove, NullRow):
             raise UnsupportedError(f"to_replace needs AddRemove or NullRow, got {_name(self.neighbours)}")
-        return self.group(2).under(Replace)
+        return self.under(Replace)
 
 
 def _name(relation: Relation) -> str:

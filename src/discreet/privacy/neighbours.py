@@ -133,6 +133,18 @@ RELATIONS: dict[str, type[Neighbours]] = {
 }
 
 
+def known(relation: object) -> type[Neighbours] | None:
+    """The relation, if it is one of these or None; anything else is refused before it labels a promise.
+
+    >>> known("Replace")
+    Traceback (most recent call last):
+    discreet.errors.ParameterError: need AddRemove, Replace, NullRow, Local, ... or None as neighbours, got neighbours='Replace'
+    """
+    named = [one for one in RELATIONS.values() if one is relation]
+    require(bool(named) or relation is None, f"{', '.join(RELATIONS)} or None as neighbours", neighbours=relation)
+    return named[0] if named else None
+
+
 def datasets(universe: Sequence[Row], *, n: int, relation: type[Neighbours]) -> list[Dataset]:
     """Every dataset of n rows; under AddRemove, every multiset of at most n rows, in the order of the universe.
 

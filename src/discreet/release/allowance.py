@@ -94,7 +94,8 @@ class Allowance:
         else:
             square = 8 * share if isinstance(self.budget, ZCDP) else share / EIGHTH_OF_PI
             epsilon = root_bounds(square)[0]
-        return Exponential(epsilon=epsilon, sensitivity=sensitivity, monotone=monotone)
+        relation = self.budget.neighbours
+        return Exponential(epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, neighbours=relation)
 
 
 @functools.lru_cache(maxsize=1024)

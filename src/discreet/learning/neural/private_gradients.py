@@ -144,7 +144,7 @@ class PrivateGradients:
         draft = cls(
             noise_multiplier=1, rate=rate, steps=steps, parameters=parameters, bands=bands, block=block, bits=bits
         )
-        found = _multiplier(budget.under(None), draft)
+        found = _multiplier(budget.under(AddRemove), draft)
         return cls(
             noise_multiplier=found, rate=rate, steps=steps, parameters=parameters, bands=bands, block=block, bits=bits
         )

@@ -101,7 +101,7 @@ class Plan:
 def _election(whole: Allowance, share: Fraction) -> Exponential | PermuteAndFlip:
     """By counts, which a row can only raise."""
     if isinstance(whole.budget, PureDP):
-        return PermuteAndFlip(epsilon=share, sensitivity=1, monotone=True)
+        return PermuteAndFlip(epsilon=share, sensitivity=1, monotone=True, neighbours=whole.budget.neighbours)
     return whole.choice(share, sensitivity=1, monotone=True)
 
 
