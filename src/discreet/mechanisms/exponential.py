@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Probabilities = npt.NDArray[np.float64]
 
 
-# A step adds or takes one thing.  Under Replace, Local and NodeNeighbours it can do both, and no score bounds the others.
+# A step adds or takes one thing; under Replace, Local and NodeNeighbours it can do both at once.
 ONE_WAY = (AddRemove, NullRow, EdgeNeighbours)
 
 

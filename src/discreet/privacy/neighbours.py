@@ -138,7 +138,7 @@ def known(relation: object) -> type[Neighbours] | None:
 
     >>> known("Replace")
     Traceback (most recent call last):
-    discreet.errors.ParameterError: need AddRemove, Replace, NullRow, Local, ... or None as neighbours, got neighbours='Replace'
+    discreet.errors.ParameterError: need AddRemove, ... or None as neighbours, got neighbours='Replace'
     """
     named = [one for one in RELATIONS.values() if one is relation]
     require(bool(named) or relation is None, f"{', '.join(RELATIONS)} or None as neighbours", neighbours=relation)
