@@ -187,7 +187,7 @@ def test_elections_of_all_leaves_cost_one(budget):
     twins are caught: a row in both leaves, scores sold as monotone of which a row lowers another one, and elections at
     twice the rate.
     """
-    whole = Allowance(budget, entries=1)
+    whole = Allowance(budget.under(AddRemove), entries=1)
     leaves = Plan(trees=1, depth=1, candidates=1, elected=True).growth(whole, whole.total).leaves
     sharper, epsilon = replace(leaves, epsilon=2 * exact(leaves.epsilon)), float(leaves.epsilon)
     law = cache(lambda counts: np.log(leaves.probabilities(counts)))

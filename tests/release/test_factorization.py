@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -302,6 +303,29 @@ def test_what_no_theorem_covers_is_refused():
         Factorization(marginals(BITS4, 2), budget=PureDP(1.0), strategy="tree")
     with pytest.raises(ParameterError):
         Factorization(thresholds(12), budget=PureDP(1.0)).accuracy(0.0)
+
+
+@pytest.mark.parametrize("n", [None, 50])
+@pytest.mark.parametrize("budget", [ZCDP("0.5"), PureDP(1)])
+def test_a_tall_strategy_pays_for_all_its_measurements(budget, n):
+    """65,536 equal measurements of 2^24 each: their squares add up to 2^64, which 64 bits read as 0."""
+    tall = np.vstack([np.tile([1.0, 0.0], (65536, 1)), [[0.0, 1.0]]])
+    made = Factorization(thresholds(2), budget=budget, n=n, strategy=tall)
+    largest = max(made.noise.sensitivity, 0)
+
+    assert exact(largest) >= (1 << 32 if isinstance(budget, ZCDP) else 1 << 40)
+    cost = price(made.event())
+    if isinstance(budget, ZCDP):
+        truth = Fraction(1 << 64) / (2 * exact(made.noise.sigma) ** 2)
+        assert truth <= cost.rho <= exact(budget.rho)
+    else:
+        assert Fraction(1 << 40) / exact(made.noise.scale) <= cost.epsilon <= exact(budget.epsilon)
+
+
+def test_a_strategy_that_no_integer_holds_is_refused():
+    """So small that its scale overflows: the cast would have made integers of NaN."""
+    with pytest.raises(ParameterError, match="whole numbers that fit 64 bits"):
+        Factorization(thresholds(2), budget=ZCDP(1), strategy=[[5e-324, 0.0], [0.0, 5e-324]])
 
 
 def test_a_given_strategy_is_used():

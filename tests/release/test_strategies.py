@@ -10,6 +10,7 @@ from discreet.data.columns import Boolean, Integer
 from discreet.data.domain import Domain
 from discreet.data.histogram import Histogram
 from discreet.errors import ParameterError, UnsupportedError
+from discreet.privacy.exact_sums import product
 from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.queries.marginals import marginals
 from discreet.queries.ordered import ranges, thresholds
@@ -17,7 +18,7 @@ from discreet.queries.written import Dense, random_counting
 from discreet.release.factorization_space import CellSpace, QuerySpace, spaces_of
 from discreet.release.gamma2 import gamma2
 from discreet.release.gamma2_sets import Intervals, Prefixes
-from discreet.release.strategies import BITS, Strategy, gram_root, product, square_root, tree
+from discreet.release.strategies import BITS, Strategy, gram_root, square_root, tree
 from discreet.release.strategies_pure import _matrix, _total, blocks, overlay
 
 LINE = Domain({"x": Integer(0, 11)})

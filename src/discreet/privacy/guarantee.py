@@ -14,10 +14,7 @@ composing or grouping up to it raises `UnsupportedError`, as no guarantee is lef
 
 A guarantee without a relation (neighbours=None) holds for the relation in which its
 sensitivity was stated, so it takes on the relation of what it is added to or compared with.
-`under` names that relation once.  From one named relation to another lead two theorems only:
-
-    AddRemove, NullRow  =>  Replace           one row replaced is two steps: a group of two
-    NodeNeighbours      =>  EdgeNeighbours    one edge is some of the edges at one vertex: the same numbers
+`under` names that relation once; from one named relation to another it converts by a theorem, or refuses.
 
 Conversions (proofs: docs/theory/guarantees.md):
     epsilon-DP            =>  epsilon^2 / 2 - zCDP                         (Bun, Steinke 2016)
@@ -36,15 +33,7 @@ from typing import Any, Self
 
 from discreet.errors import UnsupportedError, require
 from discreet.privacy import convert
-from discreet.privacy.neighbours import (
-    AddRemove,
-    EdgeNeighbours,
-    Neighbours,
-    NodeNeighbours,
-    NullRow,
-    Replace,
-    known,
-)
+from discreet.privacy.neighbours import AddRemove, Neighbours, NullRow, Replace, known, steps_within
 from discreet.privacy.number import Number, exact, tidy
 
 Relation = type[Neighbours] | None
@@ -111,31 +100,15 @@ class Guarantee:
         raise NotImplementedError
 
     def under(self, neighbours: Relation) -> Self:
-        """The same mechanism under this relation, which is named if none was, and else converted by a theorem.
-
-        A group of two from AddRemove or NullRow to Replace, the same numbers from NodeNeighbours to EdgeNeighbours;
-        any other change is refused, as is forgetting the relation: nothing would keep the numbers from another one.
+        """The same mechanism under this relation: named if none was, else converted by a theorem or refused.
 
         >>> PureDP(1.0).under(AddRemove).under(Replace)
         PureDP(epsilon=2.0)
         """
-        match self.neighbours, known(neighbours):
-            case (a, b) if a is b:
-                return self
-            case (None, named):
-                return self._named(named)
-            case (a, b) if a in (AddRemove, NullRow) and b is Replace:
-                return self.group(2)._named(Replace)
-            case (a, b) if a is NodeNeighbours and b is EdgeNeighbours:
-                return self._named(EdgeNeighbours)
-            case _:
-                raise UnsupportedError(
-                    f"no theorem leads from {_name(self.neighbours)} to {_name(neighbours)}:"
-                    " state the sensitivity for the relation that is wanted"
-                )
-
-    def _named(self, neighbours: Relation) -> Self:
-        return replace(self, neighbours=neighbours)  # type: ignore[type-var]
+        if self.neighbours is known(neighbours):
+            return self
+        steps = 1 if self.neighbours is None else steps_within(self.neighbours, neighbours)
+        return replace(self if steps == 1 else self.group(steps), neighbours=neighbours)  # type: ignore[type-var]
 
     def to_replace(self) -> Self:
         """The same mechanism under Replace: a change is a removal and an addition."""

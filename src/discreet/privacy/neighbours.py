@@ -145,6 +145,25 @@ def known(relation: object) -> type[Neighbours] | None:
     return named[0] if named else None
 
 
+def steps_within(held: type[Neighbours], asked: type[Neighbours] | None) -> int:
+    """Of how many steps under `held` every step under `asked` is made; refused where no theorem says.
+
+    One row replaced is one removed and one added, or one made null and back; and one edge that changes is some of
+    the edges at one vertex.  A named relation is not forgotten: nothing would keep its numbers from another one.
+
+    >>> steps_within(AddRemove, Replace), steps_within(NodeNeighbours, EdgeNeighbours)
+    (2, 1)
+    """
+    if held in (AddRemove, NullRow) and asked is Replace:
+        return 2
+    if held is NodeNeighbours and asked is EdgeNeighbours:
+        return 1
+    raise UnsupportedError(
+        f"no theorem leads from {held.__name__} to {'None' if asked is None else asked.__name__}:"
+        " state the sensitivity for the relation that is wanted"
+    )
+
+
 def datasets(universe: Sequence[Row], *, n: int, relation: type[Neighbours]) -> list[Dataset]:
     """Every dataset of n rows; under AddRemove, every multiset of at most n rows, in the order of the universe.
 

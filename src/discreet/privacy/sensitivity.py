@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import UnsupportedError, require
 from discreet.privacy.enclosure import root_up
+from discreet.privacy.exact_sums import farthest, largest_norm, over_one_denominator
 from discreet.privacy.neighbours import (
     AddRemove,
     Dataset,
@@ -126,32 +127,11 @@ def matrix(rows: npt.ArrayLike, *, relation: type[Neighbours], norm: int) -> Sen
 
     table = np.asarray(rows)
     require(table.ndim == 2 and table.size > 0, "a matrix of queries by cells", shape=table.shape)
-    columns, unit = _integer_columns(table)
+    require(table.dtype.kind != "b", "numbers, not truth values", kind=str(table.dtype))
+    whole, unit = over_one_denominator(table, read=exact)
     power = _norm(norm)
-    width = len(columns)
-    largest = 0
-    if _swaps(relation):
-        for i in range(width - 1):
-            largest = max(largest, int(np.max((abs(columns[i + 1 :] - columns[i]) ** power).sum(axis=1))))
-    else:
-        largest = int(np.max((abs(columns) ** power).sum(axis=1)))
+    largest = farthest(whole, power=power) if _swaps(relation) else largest_norm(whole, power=power)
     return tidy(Fraction(largest, unit)) if power == 1 else _root_of(Fraction(largest, unit * unit))
-
-
-def _integer_columns(table: npt.NDArray) -> tuple[npt.NDArray, int]:
-    """The columns over one denominator: 64-bit integers where no sum can overflow, Python integers elsewhere."""
-    import numpy as np
-
-    if table.dtype.kind in "iu":
-        unit, whole = 1, table.astype(object)
-    else:
-        numbers = [exact(value) for value in table.ravel().tolist()]
-        unit = math.lcm(*{number.denominator for number in numbers})
-        scaled = [number.numerator * (unit // number.denominator) for number in numbers]
-        whole = np.array(scaled, dtype=object).reshape(table.shape)
-    largest = max(abs(int(whole.max())), abs(int(whole.min())))
-    small = 4 * largest * largest * table.shape[0] < 2**63
-    return (whole.astype(np.int64) if small else whole).T.copy(), unit  # (cells, queries)
 
 
 def stacked(sensitivities: Iterable[Number], *, norm: int) -> Sensitivity:

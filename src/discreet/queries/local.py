@@ -19,6 +19,7 @@ from discreet.data.arrays import Array, floats, like, namespace, total, wide
 from discreet.data.columns import Column
 from discreet.data.domain import Domain
 from discreet.errors import require
+from discreet.privacy.exact_sums import whole
 from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.number import tidy
 from discreet.queries.workload import Workload, small_entries, swaps
@@ -217,7 +218,7 @@ class Junta(Local):
         shape = tuple(domain[name].size for name in names)
         require(array.size == math.prod(shape), "one value per combination", values=array.size, cells=math.prod(shape))
         self.domain, self.names = domain, tuple(names)
-        self._table = (array.astype(np.int64) if array.dtype.kind in "iub" else array.astype(float)).reshape(shape)
+        self._table = (whole(array) if array.dtype.kind in "iub" else array.astype(float)).reshape(shape)
         self._table.flags.writeable = False
         small_entries(self)
 

@@ -24,6 +24,7 @@ from discreet.data.domain import Domain
 from discreet.data.histogram import Histogram
 from discreet.errors import DomainError, UnsupportedError, require
 from discreet.privacy.enclosure import root_up
+from discreet.privacy.exact_sums import farthest, largest_norm, over_one_denominator, roomy
 from discreet.privacy.neighbours import AddRemove, Local, Neighbours, NullRow, Replace
 from discreet.privacy.number import Number, tidy
 
@@ -302,46 +303,12 @@ def from_columns(matrix: npt.NDArray[Any], neighbours: type[Neighbours], *, powe
     """The largest sum of |entry|^power over a column, or over a difference of two; floats are read exactly."""
     import numpy as np
 
-    columns, unit = exact_columns(np.unique(matrix, axis=1))
-    if not swaps(neighbours):
-        return Fraction(max(int(value) for value in (abs(columns) ** power).sum(axis=1)), unit**power)
-    if columns.dtype == np.int64 and (power == 2 or int(columns.max()) - int(columns.min()) <= 1):
-        return Fraction(_farthest(columns), unit**power)
-    rest = range(len(columns) - 1)
-    largest = max((int((abs(columns[i + 1 :] - columns[i]) ** power).sum(axis=1).max()) for i in rest), default=0)
-    return Fraction(largest, unit**power)
-
-
-def _farthest(points: npt.NDArray[Any]) -> int:
-    """The largest squared distance of two rows of integers: |a|^2 + |b|^2 - 2 a.b, in doubles that hold it exactly."""
-    import numpy as np
-
-    largest = int(abs(points).max())
-    if 4 * largest * largest * points.shape[1] >= 1 << 53:
-        return max(
-            (int(((points[i + 1 :] - points[i]) ** 2).sum(axis=1).max()) for i in range(len(points) - 1)), default=0
-        )
-    doubles = points.astype(np.float64)
-    norms = (doubles**2).sum(axis=1)
-    found = 0.0
-    for first in range(0, len(points), 1024):
-        some = slice(first, first + 1024)
-        found = max(
-            found, float((norms[some, None] + norms[None, first:] - 2 * doubles[some] @ doubles[first:].T).max())
-        )
-    return int(found)
+    table, unit = over_one_denominator(np.unique(matrix, axis=1), read=Fraction)
+    moved = farthest(table, power=power) if swaps(neighbours) else largest_norm(table, power=power)
+    return Fraction(moved, unit**power)
 
 
 def exact_columns(matrix: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
     """The columns as integers over one denominator: 64 bits where no sum can overflow, Python's integers elsewhere."""
-    import numpy as np
-
-    unit = 1
-    whole = matrix.T
-    if matrix.dtype.kind == "f":
-        values = [Fraction(value) for value in whole.ravel().tolist()]
-        unit = math.lcm(*{value.denominator for value in values})
-        whole = np.array([int(value * unit) for value in values], dtype=object).reshape(whole.shape)
-    largest = max(abs(int(whole.max())), abs(int(whole.min())))
-    small = 4 * largest * largest * matrix.shape[0] < 1 << 63
-    return whole.astype(np.int64 if small else object), unit
+    table, unit = over_one_denominator(matrix, read=Fraction)
+    return roomy(table, times=4 * table.shape[0], power=2).T, unit

@@ -19,6 +19,7 @@ from discreet.data.arrays import Array, floats, like, stack, wide
 from discreet.data.domain import Domain
 from discreet.data.records import countable
 from discreet.errors import UnsupportedError, require
+from discreet.privacy.exact_sums import whole as as_whole
 from discreet.privacy.neighbours import Neighbours
 from discreet.queries.local import Junta
 from discreet.queries.workload import DENSEST, Known, Workload, remembered, small_entries
@@ -54,7 +55,7 @@ class Dense(Workload):
         cells = self.domain.size
         require(array.shape[1] == cells, "one column per cell of the domain", columns=array.shape[1], cells=cells)
         whole = array.dtype.kind in "iub" or bool((array == array.round()).all() and (abs(array) < 1 << 53).all())
-        self._entries = array.astype(np.int64) if whole else array.astype(np.float64)
+        self._entries = as_whole(array) if whole else array.astype(np.float64)
         self._entries.flags.writeable = False
         self._known: Known = {}
         small_entries(self)

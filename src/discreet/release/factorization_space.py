@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsupportedError, require
+from discreet.privacy.exact_sums import difference, whole
 from discreet.privacy.neighbours import Neighbours
 from discreet.queries.ordered import Ranges, Thresholds
 from discreet.queries.workload import Workload, swaps
@@ -83,13 +84,11 @@ class QuerySpace:
 
     @cached_property
     def _matrix(self) -> Whole:
-        import numpy as np
-
-        return self.workload.matrix().astype(np.int64)
+        return whole(self.workload.matrix())
 
     @cached_property
     def _moved(self) -> Whole:
-        return self._matrix - self._matrix[:, -1:] if self.total is not None else self._matrix
+        return whole(difference(self._matrix, self._matrix[:, -1:])) if self.total is not None else self._matrix
 
     @cached_property
     def _basis(self) -> list[int]:

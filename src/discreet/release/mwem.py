@@ -197,8 +197,9 @@ class MWEM:
         universe = universe_for(self.queries, device=self.device)
         true = universe.truth(private)
         fit = Fit(universe, n, np.zeros(universe.count))
+        summed = int(self._sizes[0].max()) if self.tables else 1
         for _ in range(self.rounds):
-            off = distances(true, n * universe.answers(fit.means))
+            off = distances(true, n * universe.answers(fit.means), summed=summed)
             chosen = self.choice(self._scores(off), rng=rng)
             where = self._places(chosen)
             noisy = np.asarray(self.noise(true[where], rng=rng))

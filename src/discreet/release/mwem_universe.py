@@ -39,8 +39,10 @@ EXACT = 1 << 50  # rows up to which parities in double precision give the tables
 FARTHEST = 1 << 53  # answers are cut to this where they are compared, so that no difference wraps
 
 
-def distances(true: npt.NDArray[np.int64], estimate: Vector) -> npt.NDArray[np.int64]:
+def distances(true: npt.NDArray[np.int64], estimate: Vector, *, summed: int = 1) -> npt.NDArray[np.int64]:
     """|true - estimate|, with the estimate rounded and both cut: true answers then move no further, and nothing wraps.
+
+    Neither does a sum of `summed` of them, a public number.
 
     >>> import numpy as np
     >>> distances(np.array([5, 5, 5]), np.array([2.6, np.nan, -np.inf])).tolist()
@@ -48,8 +50,9 @@ def distances(true: npt.NDArray[np.int64], estimate: Vector) -> npt.NDArray[np.i
     """
     import numpy as np
 
-    near = np.rint(np.clip(np.nan_to_num(estimate), -FARTHEST, FARTHEST)).astype(np.int64)
-    return np.abs(np.clip(true, -FARTHEST, FARTHEST) - near)
+    most = min(FARTHEST, (1 << 61) // summed)
+    near = np.rint(np.clip(np.nan_to_num(estimate), -most, most)).astype(np.int64)
+    return np.abs(np.clip(true, -most, most) - near)
 
 
 def _whole(histogram: Histogram) -> None:

@@ -12,11 +12,14 @@ sigma^2 l^T (A^T A)^-1 l.  Proof: docs/theory/factorization.md.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsupportedError, require
+from discreet.privacy.exact_sums import difference, farthest, largest_norm, product, whole
 from discreet.privacy.neighbours import Neighbours
 from discreet.queries.workload import swaps
 from discreet.release.gamma2_sets import Prefixes, Written
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
     from discreet.release.gamma2_sets import Reals
 
 BITS = 24
-LIMB = 13  # bits of a part of an integer, so that sums of products of parts are exact in floating point
 PAIRS = 2048  # points whose differences are all compared
 COMPARED = 1 << 30  # entries of their differences, for the l1 norm
 EXAMINED = 1 << 30  # weights of intervals that are all looked at
@@ -68,9 +70,11 @@ class Strategy:
             coordinates=space.rows.dimension,
         )
         points = space.points
-        scale = float(np.abs(matrix if points is None else matrix @ points.T).max(initial=0.0))
-        require(scale > 0, "a strategy that is not zero", largest=scale)
-        return cls(name, np.rint(matrix * (2.0**BITS / scale)).astype(np.int64), space)
+        with np.errstate(all="ignore"):  # what overflows is refused, by `whole` at the latest
+            scale = float(np.abs(matrix if points is None else matrix @ points.T).max(initial=0.0))
+            require(0 < scale < math.inf, "a strategy that is not zero, and fits a float", largest=scale)
+            entries = np.rint(matrix * (2.0**BITS / scale))
+        return cls(name, whole(entries), space)
 
     @classmethod
     def over_cells(cls, name: str, matrix: Reals, space: Space) -> Strategy:
@@ -136,15 +140,10 @@ class Strategy:
 
         columns = self._columns
         if not swaps(neighbours):
-            return int((columns * columns).sum(axis=0).max())
+            return largest_norm(columns, power=2)
         if columns.shape[1] > PAIRS:
-            centre = np.rint(columns.mean(axis=1)).astype(np.int64)
-            around = np.column_stack([columns, np.zeros_like(centre)]) - centre[:, None]
-            return 4 * int((around * around).sum(axis=0).max())
-        gram = product(columns.T, columns)
-        square = np.diagonal(gram)
-        apart = square[:, None] + square - 2 * gram
-        return max(int(square.max()), int(apart.max()))
+            return 4 * largest_norm(_around(columns, np.mean), power=2)
+        return max(largest_norm(columns, power=2), farthest(columns, power=2))
 
     def absolute(self, neighbours: type[Neighbours]) -> int:
         """The largest l1 norm that neighbours move the integers by."""
@@ -152,13 +151,10 @@ class Strategy:
 
         columns = self._columns
         if not swaps(neighbours):
-            return int(np.abs(columns).sum(axis=0).max())
-        bordered = np.column_stack([columns, np.zeros(self.size, dtype=np.int64)])
-        if bordered.shape[1] ** 2 * self.size > COMPARED:
-            centre = np.rint(np.median(bordered, axis=1)).astype(np.int64)
-            return 2 * int(np.abs(bordered - centre[:, None]).sum(axis=0).max())
-        rest = range(bordered.shape[1] - 1)
-        return max(int(np.abs(bordered[:, i + 1 :] - bordered[:, [i]]).sum(axis=0).max()) for i in rest)
+            return largest_norm(columns, power=1)
+        if (columns.shape[1] + 1) ** 2 * self.size > COMPARED:
+            return 2 * largest_norm(_around(columns, np.median), power=1)
+        return max(largest_norm(columns, power=1), farthest(columns, power=1))
 
     def measure(self, coordinates: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The exact integers A y, whatever their size."""
@@ -169,7 +165,8 @@ class Strategy:
         for place in range(4):  # 80 bits; how long it takes does not depend on the data
             low = rest if place == 3 else rest & ((1 << 20) - 1)
             part = np.array(low.tolist(), dtype=np.int64)
-            found = found + (product(self.entries, part[:, None])[:, 0].astype(object) << (20 * place))
+            added = product(self.entries, part[:, None], within=1 << 20)[:, 0]
+            found = found + (added.astype(object) << (20 * place))
             rest = rest >> 20
         return found
 
@@ -202,33 +199,13 @@ class Strategy:
         return np.minimum(ends[start] + ends[end + 1], np.sqrt(self.variances))
 
 
-def product(left: Whole, right: Whole) -> Whole:
-    """The product of two matrices of integers, exactly: parts of 13 bits are multiplied in floating point.
-
-    >>> import numpy as np
-    >>> product(np.array([[2**40 + 1]]), np.array([[2**20 + 3]])).tolist() == [[(2**40 + 1) * (2**20 + 3)]]
-    True
-    """
+def _around(columns: Whole, middle: Callable[..., Reals]) -> Whole:
+    """The points, the origin among them, seen from a centre: a difference of two is at most twice the longest."""
     import numpy as np
 
-    found = np.zeros((left.shape[0], right.shape[1]), dtype=np.int64)
-    for i, one in enumerate(_parts(left)):
-        for j, other in enumerate(_parts(right)):
-            found += (one @ other).astype(np.int64) << (LIMB * (i + j))
-    return found
-
-
-def _parts(whole: Whole) -> list[Reals]:
-    """Integers of at most 13 bits, with sign, whose multiples by powers of 2^13 add up to the given ones."""
-    import numpy as np
-
-    parts, rest = [], whole.astype(np.int64)
-    while True:
-        low = ((rest + (1 << (LIMB - 1))) & ((1 << LIMB) - 1)) - (1 << (LIMB - 1))
-        parts.append(low.astype(np.float64))
-        rest = (rest - low) >> LIMB
-        if not rest.any():
-            return parts
+    bordered = np.column_stack([columns, np.zeros(len(columns), dtype=columns.dtype)])
+    centre = np.rint(middle(columns.astype(np.float64), axis=1))
+    return difference(bordered, whole(centre)[:, None])
 
 
 def tree(positions: int, *, branching: int = 2) -> Reals:

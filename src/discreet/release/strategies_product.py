@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
+from discreet.privacy.exact_sums import largest, product, total, whole
 from discreet.privacy.neighbours import AddRemove, Neighbours
 from discreet.queries.combined import Kronecker
 from discreet.queries.workload import swaps
 from discreet.release.factorization_space import CellSpace
-from discreet.release.strategies import Strategy, product
+from discreet.release.strategies import Strategy
 
 if TYPE_CHECKING:
     from typing import Any
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from discreet.release.factorization_space import Whole
     from discreet.release.gamma2_sets import Reals
 
+FITS = 1 << 62  # integers below it add up in 64 bits along every axis
 BITS = 30  # of the entries of A, shared by the factors that are not made of zeros and ones
 
 
@@ -80,21 +82,21 @@ class ProductStrategy:
 
     def squared(self, neighbours: type[Neighbours]) -> int:
         """The product; where a row is replaced, at most twice that less twice the least inner product."""
-        largest = math.prod(factor.squared(AddRemove) for factor in self.factors)
+        longest = math.prod(factor.squared(AddRemove) for factor in self.factors)
         if not swaps(neighbours):
-            return largest
+            return longest
         low, high = 1, 1
         for factor in self.factors:
             columns = _over_cells(factor)
             gram = product(columns.T, columns)
             ends = [one * int(other) for one in (low, high) for other in (gram.min(), gram.max())]
             low, high = min(ends), max(ends)
-        return 2 * largest - 2 * low
+        return 2 * longest - 2 * low
 
     def absolute(self, neighbours: type[Neighbours]) -> int:
         """The product, or at most twice that."""
-        largest = math.prod(factor.absolute(AddRemove) for factor in self.factors)
-        return 2 * largest if swaps(neighbours) else largest
+        longest = math.prod(factor.absolute(AddRemove) for factor in self.factors)
+        return 2 * longest if swaps(neighbours) else longest
 
     def measured(self, data: Countable) -> npt.NDArray[Any]:
         """The exact integers A x: 64 bits where they fit, Python's elsewhere."""
@@ -102,8 +104,7 @@ class ProductStrategy:
 
         counts = data.marginal(list(self.workload.domain)).reshape(-1)
         matrices = [_over_cells(factor) for factor in self.factors]
-        largest = math.prod(int(np.abs(matrix).max()) for matrix in matrices)
-        if largest * int(np.abs(counts).sum(dtype=object)) < 1 << 62:
+        if math.prod(largest(matrix) for matrix in matrices) * total(abs(counts)) < FITS:
             return self._along(matrices, counts.astype(np.int64), whole=True)
         return self._along([matrix.astype(object) for matrix in matrices], counts.astype(object), whole=False)
 
@@ -123,7 +124,7 @@ class ProductStrategy:
         for axis, matrix in enumerate(matrices):
             front = np.moveaxis(left, axis, 0)
             flat = np.ascontiguousarray(front).reshape(matrix.shape[1], -1)
-            made = product(matrix, flat) if whole else matrix @ flat
+            made = product(matrix, flat, reach=FITS) if whole else matrix @ flat
             left = np.moveaxis(made.reshape(matrix.shape[0], *front.shape[1:]), 0, axis)
         return left.reshape(-1)
 
@@ -145,4 +146,4 @@ def _shortened(entries: Whole, bits: int) -> Whole:
     """Rounded to so many bits, if they are longer."""
     import numpy as np
 
-    return np.rint(entries * min(1.0, 2.0**bits / float(np.abs(entries).max()))).astype(np.int64)
+    return whole(np.rint(entries * min(1.0, 2.0**bits / largest(entries))))
