@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.learning.cross_validation import CrossValidated as CrossValidated
     from discreet.learning.cross_validation import cross_val_score as cross_val_score
     from discreet.learning.cross_validation import cross_validate as cross_validate
+    from discreet.learning.foreign_tools import unaccounted as unaccounted
     from discreet.learning.linear.logistic import LogisticRegression as LogisticRegression
     from discreet.learning.linear.ridge import LinearRegression as LinearRegression
     from discreet.learning.linear.ridge import Ridge as Ridge
@@ -121,6 +122,7 @@ _NAMES = {
     "learn_stump": "statistical.tree",
     "learn_tree": "statistical.tree",
     "tree_queries": "statistical.tree",
+    "unaccounted": "foreign_tools",
 }
 
 

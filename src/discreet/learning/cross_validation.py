@@ -24,6 +24,7 @@ from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.hazmat.samplers import uniform_below
 from discreet.learning.estimator import PrivateClassifier, PrivateEstimator, PrivateRegressor
+from discreet.learning.foreign_tools import refuse_tools
 from discreet.learning.pipeline import Pipeline
 from discreet.learning.pipeline_budget import part
 from discreet.learning.reading import (
@@ -114,6 +115,7 @@ def cross_validate(
     """
     import numpy as np
 
+    refuse_tools(model)
     domain = _checked(model, budget, folds)
     require(0 < exact(share) < 1, "0 < share < 1", share=share)
     train = part(budget, (1 - exact(share)) / (folds - 1))

@@ -25,6 +25,7 @@ from discreet.data.records import Records, countable
 from discreet.data.table import Table
 from discreet.errors import DomainError, ParameterError, require
 from discreet.hazmat.entropy import RandomSource
+from discreet.learning.foreign_tools import clone_is_known, refuse_tools
 from discreet.learning.reading import (
     as_column,
     as_table,
@@ -69,6 +70,7 @@ class PrivateEstimator(BaseEstimator):
     by_rounds = False  # whether it learns from integer sums that an engine makes, round by round
     approximate = False  # whether an (epsilon, delta) budget is worth most to it as it is
     watching: tuple[str, ...] = ()  # parameters of how a fit is watched, which change nothing of what is learned
+    _known_clone = False  # made inside `unaccounted`, for a tool that may fit it in another process
 
     def _learn(self, rows: Records, target: str | None, budget: Guarantee, rng: RandomSource | None) -> None:
         """Learn from encoded rows, at most `budget` for one row added or removed; set `event_` and the model.
@@ -83,7 +85,9 @@ class PrivateEstimator(BaseEstimator):
 
         Or to a declared `Table`, with the name of its target for y: its engine reads it, at most `rows_per_unit` rows
         of a unit, and the promise is for one unit.  `rng` is for tests.
+        A tool that fits clones, or steps beside this one, without accounting is refused: see `foreign_tools`.
         """
+        refuse_tools(self)
         if isinstance(X, Table):
             return self._fit_table(X, y, rng)
         if self.budget is None or self.domain is None:
@@ -148,6 +152,12 @@ class PrivateEstimator(BaseEstimator):
         self._learn(rows, target, promise, rng)
         self.guarantee_ = promise  # not before: a fit that failed keeps nothing
         return self
+
+    def __sklearn_clone__(self) -> Self:
+        known = clone_is_known(self)
+        made: Any = super().__sklearn_clone__()
+        made._known_clone = known
+        return made
 
     def _forget(self) -> None:
         """Drop what an earlier fit left, by scikit-learn's convention on names."""

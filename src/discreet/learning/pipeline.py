@@ -16,6 +16,7 @@ from discreet.data.domain import Domain
 from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.learning.estimator import PrivateEstimator
+from discreet.learning.foreign_tools import clone_is_known, refuse_tools
 from discreet.learning.pipeline_budget import divided
 from discreet.learning.reading import as_table, name_of, without
 from discreet.learning.scaling import DeclaredScaler
@@ -51,6 +52,8 @@ class Pipeline(BaseEstimator):
     (True, PureDP(epsilon=2.0))
     """
 
+    _known_clone = False
+
     def __init__(
         self,
         steps: Sequence[tuple[str, Any]],
@@ -66,6 +69,7 @@ class Pipeline(BaseEstimator):
 
     def fit(self, X: object, y: object = None, *, rng: RandomSource | None = None) -> Self:
         """Fit each step to what the steps before it made of the rows."""
+        refuse_tools(self)
         parts = self._parts()
         assert self.domain is not None
         name = name_of(y)
@@ -87,6 +91,12 @@ class Pipeline(BaseEstimator):
         assert self.budget is not None
         self.guarantee_ = self.budget.under(AddRemove)
         return self
+
+    def __sklearn_clone__(self) -> Self:
+        known = clone_is_known(self)
+        made: Any = super().__sklearn_clone__()
+        made._known_clone = known
+        return made
 
     def _parts(self) -> dict[str, Guarantee]:
         """The budget of each step that has one, by its name; everything is checked before a row is read."""

@@ -19,6 +19,7 @@ from discreet.composition.parallel import parallel
 from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource, source
 from discreet.hazmat.samplers import uniform_below
+from discreet.learning.foreign_tools import refuse_tools
 from discreet.learning.pac.exponential import fitted, selection
 from discreet.learning.pac.hypotheses import labelled, public_rows
 from discreet.learning.pac.learner import Base, for_rows
@@ -71,6 +72,7 @@ class Amplified(Generic[Base]):
 
     def fit(self, x: object, y: object, *, rng: RandomSource | None = None) -> Self:
         """Learn on every block, then choose on the holdout; `rng` is for tests."""
+        refuse_tools(self)
         random = source(rng)
         rows, labels = labelled(x, y, n=self.n)
         *blocks, held = self._places(len(rows), random)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Self
 from discreet.composition.filter import largest_rho
 from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource, source
+from discreet.learning.foreign_tools import refuse_tools
 from discreet.learning.pac.exponential import as_class, fitted, selection
 from discreet.learning.pac.hypotheses import Hypothesis, HypothesisClass, array_of, labelled, public_rows, truths
 from discreet.mechanisms.exponential import Exponential
@@ -129,6 +130,7 @@ class BoostedLearner:
 
     def fit(self, x: object, y: object, *, rng: RandomSource | None = None) -> Self:
         """Draw a hypothesis in every round, then the length of the vote; `rng` is for tests."""
+        refuse_tools(self)
         import numpy as np
 
         random = source(rng)

@@ -21,6 +21,7 @@ from typing import Any, Self
 
 from discreet.errors import ParameterError, require
 from discreet.hazmat.entropy import RandomSource
+from discreet.learning.foreign_tools import refuse_tools
 from discreet.learning.pac.error_draw import draw_hypothesis
 from discreet.learning.pac.hypotheses import Hypothesis, HypothesisClass, Listed, labelled, public_rows
 from discreet.mechanisms.exponential import Exponential
@@ -86,6 +87,7 @@ class ExponentialLearner:
 
     def fit(self, x: object, y: object, *, rng: RandomSource | None = None) -> Self:
         """Draw a hypothesis for these rows and labels; `rng` is for tests."""
+        refuse_tools(self)
         rows, labels = labelled(x, y, n=self.n)
         index = draw_hypothesis(self.candidates, rows, labels, self.rate, rng=rng)
         object.__setattr__(self, "index_", index)

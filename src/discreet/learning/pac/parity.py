@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Self
 from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource, source
 from discreet.hazmat.samplers import bernoulli, uniform_below
+from discreet.learning.foreign_tools import refuse_tools
 from discreet.learning.pac.bit_rows import BitRows
 from discreet.learning.pac.boolean_classes import Parity
 from discreet.learning.pac.exponential import fitted
@@ -111,6 +112,7 @@ class ParityLearner:
 
     def fit(self, bits: object, labels: object, *, rng: RandomSource | None = None) -> Self:
         """Learn from rows of bits (an array of 0 and 1, or `BitRows`) with labels; `rng` is for tests."""
+        refuse_tools(self)
         random = source(rng)
         rows = bits if isinstance(bits, BitRows) else BitRows.pack(bits)
         ones = truths(labelled(rows.words, labels, n=self.n)[1])

@@ -21,6 +21,7 @@ from discreet.composition.amplification import sampling_rate
 from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource, source
 from discreet.hazmat.samplers import bernoulli, uniform_below
+from discreet.learning.foreign_tools import refuse_tools
 from discreet.learning.pac.exponential import fitted
 from discreet.learning.pac.hypotheses import labelled, public_rows
 from discreet.learning.pac.learner import Base, for_rows
@@ -94,6 +95,7 @@ class Sampled(Generic[Base]):
 
     def fit(self, x: object, y: object, *, rng: RandomSource | None = None) -> Self:
         """Draw a sample and learn from it; `rng` is for tests."""
+        refuse_tools(self)
         random = source(rng)
         rows, labels = labelled(x, y, n=self.n)
         kept = self._sample(len(rows), random)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Self
 
 from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource
+from discreet.learning.foreign_tools import refuse_tools
 from discreet.learning.pac.bounded_range import bounded_range
 from discreet.learning.pac.error_draw import draw_hypothesis
 from discreet.learning.pac.exponential import fitted, selection
@@ -71,6 +72,7 @@ class ThresholdLearner:
 
     def fit(self, x: object, y: object, *, rng: RandomSource | None = None) -> Self:
         """Draw a threshold for these rows and truth values; `rng` is for tests."""
+        refuse_tools(self)
         rows, labels = labelled(x, y, n=self.n)
         rate = selection(self.range, self.n).rate
         object.__setattr__(self, "threshold_", draw_hypothesis(Thresholds(self.points), rows, labels, rate, rng=rng))
