@@ -462,3 +462,45 @@ def test_millions_of_cells_run():
     release = MWEM(workload, n=100_000, budget=ZCDP(0.1), rounds=30)(data)
 
     assert np.abs(release.answers - workload.answer(data)).mean() < 2500
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("n", [1000, 20_000])
+def test_more_budget_is_never_worse_and_in_the_end_the_tables_are_exact(n):
+    """At epsilon 30 and 100 the error was larger than at 10, and at any epsilon it ended above 0."""
+    draw = np.random.default_rng(1)
+    first = draw.integers(0, 20, n)
+    second = (first // 5 + draw.integers(0, 2, n)) % 4  # cells of the pair that no row is in
+    domain = Domain({"a": Integer(0, 19), "b": Integer(0, 3), "c": Boolean()})
+    rows = Records(domain, [first, second, (draw.random(n) < 0.2 + 0.2 * second).astype(np.int64)])
+    workload = marginals(domain, 2)
+    true = workload.answer(rows)
+
+    def error(epsilon):
+        made = [MWEM(workload, budget=PureDP(epsilon))(rows, rng=SeededRandom(seed)) for seed in range(3)]
+        return float(np.mean([np.abs(release.answers - true).mean() for release in made]))
+
+    errors = [error(epsilon) for epsilon in (1, 10, 30, 100, 1000, 10**6)]
+
+    assert all(after <= 1.25 * before + 0.05 for before, after in pairwise(errors))
+    assert errors[-1] < 0.1  # of a row
+
+
+def test_the_rounds_follow_from_the_budget_the_workload_and_n():
+    many = marginals(Domain({f"b{i}": Boolean() for i in range(12)}), 2)  # 66 tables
+
+    assert [MWEM(many, budget=PureDP(epsilon)).rounds for epsilon in (0.01, 1, 10)] == [30, 30, 30]
+    assert 30 < MWEM(many, budget=PureDP(100)).rounds < MWEM(many, budget=PureDP(10**6)).rounds == 132
+    assert MWEM(marginals(Domain({name: Boolean() for name in "abc"}), 2), budget=PureDP(1)).rounds == 6
+    assert "30 rounds measure as many of 66 tables" in MWEM(many, budget=PureDP(1)).floor
+    assert "none" in MWEM(many, budget=PureDP(10**6)).floor
+
+
+def test_the_bound_of_the_average_is_least_at_the_usual_rounds():
+    workload = marginals(BITS, 2)
+    bounds = {
+        t: MWEM(workload, n=5000, budget=PureDP(10), rounds=t, estimate="average").accuracy()
+        for t in (1, 10, 100, 1000)
+    }
+
+    assert MWEM(workload, n=5000, budget=PureDP(10), estimate="average").accuracy() <= min(bounds.values())

@@ -16,7 +16,7 @@ from discreet.mechanisms.admissible_noise import rounded_up
 from discreet.privacy.guarantee import ApproxDP, PureDP
 from discreet.privacy.neighbours import AddRemove, EdgeNeighbours, Replace, datasets, neighbouring_pairs
 from discreet.privacy.number import exact
-from discreet.structured import SmoothMedian, StableMedian
+from discreet.structured import PrivateQuantile, SmoothMedian, StableMedian
 from discreet.structured.medians.median_window import OUTWARD, Grid, Window
 from tests.scale import counts
 
@@ -300,8 +300,36 @@ def test_a_list_of_anything_else_is_refused(rows):
 def test_bounds_off_the_lattice_stay_inside():
     grid = Grid(lower=0.5, upper=2.5, step=1)
 
-    assert (grid.first, grid.last) == (1, 2)
-    assert grid.value(0) == 1
+    assert (grid.first, grid.last) == (0, 2)
+    assert grid.value(np.arange(-1, 4)).tolist() == [0.5, 0.5, 1.5, 2.5, 2.5]
+    assert grid.indices(np.array([0.0, 0.99, 1.0, 1.99, 2.0, 9.0])).tolist() == [0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("lower", [0, "0.3", -7, "-0.1", 1 / 3])
+@pytest.mark.parametrize("step", [1, "0.7", 0.25])
+def test_answers_lie_on_the_lattice_of_the_lower_bound_as_those_of_quantiles_do(lower, step):
+    first, size = exact(lower), exact(step)
+    upper = first + 20 * size + size / 3
+    points = [float(first + k * size) for k in range(21)]
+    rows = np.random.default_rng(1).uniform(points[0], points[-1], 200)
+    median_of = SmoothMedian(epsilon=1, lower=lower, upper=upper, step=step)
+    stable = StableMedian(epsilon=9, delta=0.1, bound=5 * size, lower=lower, upper=upper, step=step)
+    quantile = PrivateQuantile(0.5, epsilon=1, lower=lower, upper=upper, step=step)
+
+    assert set(median_of.releases(rows, 40, rng=SeededRandom(1)).tolist()) <= set(points)
+    assert median_of(rows) in points
+    assert stable(rows, rng=SeededRandom(1)) in points
+    assert quantile(rows) in points
+
+
+def test_every_row_of_a_shifted_lattice_goes_to_the_nearest_point():
+    grid = Grid(lower="0.3", upper="10.3", step="0.7")
+    rows = np.random.default_rng(2).uniform(-1, 12, 500)
+    best = [
+        min(range(15), key=lambda k, row=row: abs(exact(row) - Fraction("0.3") - k * Fraction("0.7"))) for row in rows
+    ]
+
+    assert grid.indices(rows).tolist() == best
 
 
 def test_a_delta_is_spent_only_where_it_helps():

@@ -18,6 +18,7 @@ from discreet.privacy.guarantee import ApproxDP, PureDP
 from discreet.privacy.neighbours import EdgeNeighbours
 from discreet.structured import TriangleBound, TriangleCount
 from discreet.structured.graphs.edge_smoothing import EdgeSmoothing
+from discreet.structured.graphs.ladder import Ladder
 from discreet.structured.graphs.triangle_plan import METHODS, PURE, _above, choose
 from discreet.structured.graphs.triangle_sensitivity import Ranked, smooth_sensitivity
 from tests.scale import counts
@@ -91,17 +92,44 @@ def test_smooth_noise_is_no_larger_than_it_must_be(epsilon):
 @pytest.mark.parametrize("method", ["auto", *METHODS])
 def test_the_count_is_the_number_of_triangles(method):
     """At a large epsilon little noise is left."""
-    count = TriangleCount(epsilon=100 if method in ("auto", "smooth") else 1000, delta=0.1, method=method)
+    count = TriangleCount(epsilon=1000, delta=0.1, method=method)
 
     assert [count(graph, rng=SeededRandom(1)) for graph in (BOOK, SHUT)] == [SHARED, 0]
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 101])
-def test_a_budget_for_which_no_noise_is_scaled_is_refused_before_a_graph_is_seen(epsilon):
-    for method in ("auto", "smooth"):
-        with pytest.raises(ParameterError):
-            TriangleCount(epsilon=epsilon, delta=0, method=method)
-    assert TriangleCount(epsilon=epsilon, delta=0, method="laplace").privacy().epsilon == epsilon
+def test_a_budget_for_which_no_noise_is_scaled_is_refused_before_a_graph_is_seen_and_the_rule_takes_another():
+    with pytest.raises(ParameterError, match=r"epsilon >= 10\^-5 .*Laplace"):
+        TriangleCount(epsilon=1e-6, delta=0, method="smooth")
+    assert TriangleCount(epsilon=1e-6, delta=0).chosen(1000) == "laplace"
+
+
+@pytest.mark.parametrize("epsilon", ["1e-6", "1e-3", 101, 10**4, 10**6])
+def test_the_rule_serves_every_budget_and_takes_a_method_that_does(epsilon):
+    count = TriangleCount(epsilon=epsilon, delta=0)
+
+    assert count.privacy().epsilon == Fraction(epsilon)
+    assert isinstance(count(BOOK), int)
+    assert count.accuracy(vertices=BOOK.vertices) >= 0
+
+
+def test_what_is_stated_falls_as_the_budget_grows_and_is_nothing_in_the_end():
+    """A ladder's bound had at least one rung, the local sensitivity, however large epsilon was."""
+    for method in ("ladder", "smooth", "laplace", "auto"):
+        stated = [
+            TriangleCount(epsilon=epsilon, delta=0, method=method).accuracy(vertices=1000, max_degree=69)
+            for epsilon in (1, 3, 10, 30, 100, 1000, 10**6)
+        ]
+
+        assert stated == sorted(stated, reverse=True)
+        assert stated[-3:] == [0, 0, 0]
+
+
+def test_a_ladder_of_too_many_rungs_is_refused_before_a_rung_is_made():
+    asked = []
+    with pytest.raises(ParameterError, match=r"epsilon >= 0\.00.* for a ladder up to 1000"):
+        Ladder(epsilon="1e-6")(7, lambda t: asked.append(t) or 1, most=1000)
+
+    assert not asked
 
 
 @pytest.mark.statistical

@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.data import Records
+from discreet.data import Boolean, Domain, Integer, Records
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
+from discreet.privacy.guarantee import ZCDP, PureDP
 from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.release.models.estimate import estimate
 from discreet.synthesis import Synthesizer, singles
@@ -388,3 +389,18 @@ def test_bad_settings_are_refused_before_anything_is_read():
             Synthesizer(MIXED, budget=dc.ZCDP(0.1), **bad)
     with pytest.raises(UnsupportedError, match="set of marginals"):
         Synthesizer(dc.queries.thresholds(8).domain, budget=dc.ZCDP(0.1), workload=dc.queries.thresholds(8))
+
+
+@pytest.mark.parametrize("method", ["adaptive", "tree", "mwem"])
+@pytest.mark.parametrize("budget", [PureDP(700), PureDP(2000), PureDP(5000), PureDP(10**6), ZCDP(10**6)], ids=repr)
+def test_noise_that_vanishes_leaves_the_tables_themselves(method, budget):
+    """From 700 on weights 1 / sd^2 left the floats: a share of .70 came out as 1.0, and then a division by 0."""
+    draw = np.random.default_rng(3)
+    first = (draw.random(4000) < 0.7).astype(np.int64)
+    rows = Records(
+        Domain({"a": Boolean(), "b": Integer(0, 3)}), [first, (first + draw.integers(0, 3, 4000)).astype(np.int64)]
+    )
+    made = Synthesizer(rows.domain, budget=budget, method=method).fit(rows, rng=SeededRandom(1))
+
+    for names in (("a",), ("b",), ("a", "b")):
+        assert np.abs(made.model.marginal(names) - rows.marginal(names)).max() < 0.5

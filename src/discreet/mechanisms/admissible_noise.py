@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 SLACK = Fraction(1, 2**30)  # smoothness kept for two relative errors of 2^-31: in computing S, and in rounding it up
 
+LEAST, MOST = Fraction(1, 10**5), Fraction(100)  # of epsilon: below, the slack is not small; above, noise for MOST
 LIKELY = Fraction(1, 100)  # beyond this delta Gaussian noise is not looked for: its certificate takes long
 
 
@@ -52,6 +53,11 @@ class AdmissibleNoise:
     def dilation(self) -> Fraction:
         """How far ln S may really move between neighbours: the smoothness, and what rounding adds."""
         return exact(self.smoothness) + SLACK
+
+    @property
+    def used(self) -> Fraction:
+        """The epsilon that the constants are for: at most MOST, where e^-epsilon is nothing to any sensitivity."""
+        return min(exact(self.epsilon), MOST)
 
     @property
     def scale(self) -> Fraction:
@@ -85,17 +91,26 @@ class AdmissibleNoise:
         """A sensible epsilon and 0 < smoothness, with room for rounding below `most`."""
         check_epsilon(self.epsilon)
         require(exact(self.smoothness) > 0, "smoothness > 0", smoothness=self.smoothness)
-        limit = exact(self.epsilon) if most is None else most
+        limit = self.used if most is None else most
         if not self.dilation < limit:
             rule = f"smoothness + 2^-30 < {up(limit)} for {self.name} noise"
             raise ParameterError(f"need {rule}, got smoothness={self.smoothness!r}")
 
 
 def check_epsilon(epsilon: Number) -> None:
-    """epsilon > 0, far enough above the slack, and small enough that e^epsilon is a float."""
+    """epsilon far enough above the slack; above MOST the noise is that for MOST, which keeps every larger one."""
     require(exact(epsilon) > 0, "epsilon > 0", epsilon=epsilon)
-    rule = "10^-5 <= epsilon <= 100 for noise scaled to the data"
-    require(Fraction(1, 10**5) <= exact(epsilon) <= 100, rule, epsilon=epsilon)
+    rule = "epsilon >= 10^-5 for noise scaled to the data (Laplace noise for a global sensitivity serves less)"
+    require(exact(epsilon) >= LEAST, rule, epsilon=epsilon)
+
+
+def nearest(alpha: float) -> int:
+    """The most that noise of at most `alpha` moves an integer when the sum is rounded to the nearest one.
+
+    >>> nearest(0.4), nearest(0.5), nearest(7.2)
+    (0, 1, 7)
+    """
+    return math.floor(alpha + 0.5)
 
 
 def rounded_up(sensitivity: Fraction) -> Fraction:
@@ -125,7 +140,7 @@ class CauchyNoise(AdmissibleNoise):
 
     @property
     def scale(self) -> Fraction:
-        return cauchy_scale(exact(self.epsilon), self.dilation)
+        return cauchy_scale(self.used, self.dilation)
 
     def quantile(self, beta: float = 0.05) -> float:
         return 1 / math.tan(math.pi * _tail(beta) / 2)
@@ -150,15 +165,18 @@ class LomaxNoise(AdmissibleNoise):
 
     def __post_init__(self) -> None:
         self._check()
-        most = 1 + exact(self.epsilon) / self.dilation
+        most = 1 + self.used / self.dilation
         rule = f"2 <= exponent <= {down(most)}"
         require(2 <= exact(self.exponent) <= most, rule, exponent=self.exponent)
 
     @classmethod
     def best(cls, *, epsilon: Number, smoothness: Number, beta: float = 0.05) -> LomaxNoise:
         """The exponent with the least quantile: the largest, or for a large epsilon one in between."""
-        most = down(1 + exact(epsilon) / (exact(smoothness) + SLACK))
-        e, b, tail = float(exact(epsilon)), float(exact(smoothness)), -math.log(_tail(beta))
+        check_epsilon(epsilon)
+        used = min(exact(epsilon), MOST)
+        require(0 < exact(smoothness) < used, "0 < smoothness < epsilon, or 100 above that", smoothness=smoothness)
+        most = down(1 + used / (exact(smoothness) + SLACK))
+        e, b, tail = float(used), float(exact(smoothness)), -math.log(_tail(beta))
 
         def error(a: float) -> float:
             scale = max(1 / math.expm1(e / a), math.exp(-b) / math.expm1(max(e - b, 1e-12 * e) / a))
@@ -169,7 +187,7 @@ class LomaxNoise(AdmissibleNoise):
 
     @property
     def scale(self) -> Fraction:
-        return lomax_scale(exact(self.epsilon), self.dilation, exact(self.exponent))
+        return lomax_scale(self.used, self.dilation, exact(self.exponent))
 
     def quantile(self, beta: float = 0.05) -> float:
         return math.expm1(-math.log(_tail(beta)) / (float(exact(self.exponent)) - 1))
@@ -200,13 +218,13 @@ class PowerNoise(AdmissibleNoise):
         g = self.exponent
         whole = isinstance(g, int) and not isinstance(g, bool)
         require(whole and 2 <= g <= 32, "a whole exponent of 2 to 32", exponent=g)
-        self._check(exact(self.epsilon) / (2 * (g + 1) if self.published else g - 1))
+        self._check(self.used / (2 * (g + 1) if self.published else g - 1))
 
     @property
     def scale(self) -> Fraction:
         if self.published:
-            return 2 * (self.exponent + 1) / exact(self.epsilon)
-        return power_scale(exact(self.epsilon), self.dilation, self.exponent)
+            return 2 * (self.exponent + 1) / self.used
+        return power_scale(self.used, self.dilation, self.exponent)
 
     def quantile(self, beta: float = 0.05) -> float:
         return _power_quantile(self.exponent, _tail(beta))
@@ -232,11 +250,11 @@ class LaplaceNoise(AdmissibleNoise):
     def __post_init__(self) -> None:
         require(0 < exact(self.delta) < 1, "0 < delta < 1", delta=self.delta)
         self._check()
-        _exists(self, laplace_scale(exact(self.epsilon), exact(self.delta), self.dilation))
+        _exists(self, laplace_scale(self.used, exact(self.delta), self.dilation))
 
     @property
     def scale(self) -> Fraction:
-        return _exists(self, laplace_scale(exact(self.epsilon), exact(self.delta), self.dilation))
+        return _exists(self, laplace_scale(self.used, exact(self.delta), self.dilation))
 
     def quantile(self, beta: float = 0.05) -> float:
         return -math.log(_tail(beta))
@@ -268,7 +286,7 @@ class GaussianNoise(AdmissibleNoise):
         _exists(self, self._alpha() or None)
 
     def _alpha(self) -> Fraction:
-        return dilated_alpha(self.dilation, exact(self.epsilon), exact(self.delta))
+        return dilated_alpha(self.dilation, self.used, exact(self.delta))
 
     @property
     def scale(self) -> Fraction:
@@ -328,7 +346,7 @@ def noises(*, epsilon: Number, delta: Number, smoothness: Number, beta: float = 
 def _candidates(epsilon: Number, delta: Number, smoothness: Number, beta: float) -> Iterator[AdmissibleNoise]:
     yield CauchyNoise(epsilon=epsilon, smoothness=smoothness)
     yield LomaxNoise.best(epsilon=epsilon, smoothness=smoothness, beta=beta)
-    if 3 * (exact(smoothness) + SLACK) < exact(epsilon):
+    if 3 * (exact(smoothness) + SLACK) < min(exact(epsilon), MOST):
         yield PowerNoise(epsilon=epsilon, smoothness=smoothness)
     if exact(delta) == 0:
         return
@@ -355,7 +373,7 @@ def best_noise(
     require(0 <= exact(delta) < 1, "0 <= delta < 1", delta=delta)
     if smoothness is not None:
         return noises(epsilon=epsilon, delta=delta, smoothness=smoothness, beta=beta)[0]
-    return _tuned(exact(epsilon), exact(delta), beta)
+    return _tuned(exact(epsilon), exact(delta), beta)  # above MOST the same law, under the budget that was asked for
 
 
 @lru_cache(maxsize=256)
@@ -363,7 +381,7 @@ def _tuned(epsilon: Fraction, delta: Fraction, beta: float) -> AdmissibleNoise:
     """The best smoothness of a grid, for a local sensitivity that grows evenly."""
     choices: list[tuple[float, AdmissibleNoise]] = []
     for k in range(1, 40):
-        b = down(epsilon * Fraction(k, 40))
+        b = down(min(epsilon, MOST) * Fraction(k, 40))
         noise = noises(epsilon=tidy(epsilon), delta=tidy(delta), smoothness=b, beta=beta)[0]
         choices.append((noise.error(beta) * growth(b), noise))
     return min(choices, key=lambda choice: choice[0])[1]

@@ -22,10 +22,10 @@ Proof: docs/theory/mwem.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import discreet.release.errors as error_forms
 from discreet.composition.filter import largest_rho
@@ -43,8 +43,9 @@ from discreet.queries.ordered import Ordered
 from discreet.queries.workload import Workload, same_domain, swaps
 from discreet.queries.written import RandomCounting
 from discreet.release.counted import counted
+from discreet.release.models.estimate import SHARPEST
 from discreet.release.mwem_average import average
-from discreet.release.mwem_fit import Fit
+from discreet.release.mwem_fit import CLOSE, Fit
 from discreet.release.mwem_universe import distances, universe_for
 from discreet.release.noise import Noise, noise_for, relation_for, variance
 from discreet.release.release import Release
@@ -56,7 +57,11 @@ if TYPE_CHECKING:
     Vector = npt.NDArray[np.float64]
 
 TOTAL_SHARE = Fraction(1, 20)  # of the budget, for the number of rows where it is private
-POLISH = 60  # evaluations after the last round, at most
+ROUNDS = 30  # where nothing says otherwise, and no more than two for each table or query
+PLENTY = 1000  # rounds, at most, where a budget pays for more of them
+QUIET = 2.0  # the standard deviation of a measurement up to which more rounds are worth more than less noise
+POLISH = 60  # evaluations after the last round, at most; where the noise is small, FINE times as many
+CLEAR, FINE = 100, 20  # of n rows, one in so many is a small noise: then rounds, too, have up to FINE evaluations
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,6 +72,9 @@ class MWEM:
     `n` one row may be replaced.  With both a budget under AddRemove and an `n`, that is a public guess of the number of
     rows, and nothing is proven of the error.  Workloads of marginals are chosen and measured table by table, others
     query by query.
+
+    Without `rounds` the number follows from the budget and the workload (`usual_rounds`): no more tables than rounds
+    are ever measured, and the error of those that are not is a floor that no budget lowers.
 
     `estimate="entropy"` keeps the distribution of most entropy among those that agree with all measurements so far
     (`steps` evaluations a round); nothing is proven of its error, which is the smaller one in practice.
@@ -85,7 +93,7 @@ class MWEM:
 
     workload: Workload
     budget: Guarantee = field(kw_only=True)
-    rounds: int = field(default=30, kw_only=True)
+    rounds: int = field(default=cast("int", None), kw_only=True)  # a number from the first check on
     n: int | None = field(default=None, kw_only=True)
     estimate: Literal["entropy", "average"] = field(default="entropy", kw_only=True)
     steps: int = field(default=2, kw_only=True)
@@ -95,10 +103,13 @@ class MWEM:
         for name in ("rounds", "steps"):
             given = getattr(self, name)
             whole = isinstance(given, int) and not isinstance(given, bool)
-            require(whole and given >= 1, f"an integer {name} >= 1", **{name: given})
+            right = (name == "rounds" and given is None) or (whole and given >= 1)
+            require(right, f"an integer {name} >= 1", **{name: given})
         require(self.estimate in ("entropy", "average"), "estimate entropy or average", estimate=self.estimate)
         if not self.tables and not self.workload.integral:
             raise UnsupportedError("MWEM needs queries with integer entries; scale the answers afterwards")
+        if self.rounds is None:
+            object.__setattr__(self, "rounds", self.usual_rounds())
         self.choice  # noqa: B018 - refuse a bad budget now
         self.noise  # noqa: B018
 
@@ -140,10 +151,45 @@ class MWEM:
         require(exact(spent.rho) > 0, "rho > 0", rho=spent.rho)
         return ZCDP(exact(spent.rho) * share)
 
+    def usual_rounds(self) -> int:
+        """How many rounds: a rule of the budget, the workload and a public n; see docs/theory/mwem.md.
+
+        "entropy" takes 30, or as many as leave the noise of a measurement at 2 rows if those are more, and no more than
+        two for each table or query.  "average" takes what makes the bound of the theorem least.
+        """
+        if self.estimate == "average":
+            if self.n is None or not swaps(self.neighbours):
+                return ROUNDS
+            tried = sorted({round(10 ** (k / 16)) for k in range(16 * 3 + 1)})  # 1 .. 1000
+            return min(tried, key=lambda rounds: replace(self, rounds=rounds).accuracy())
+        most = min(
+            2 * (len(self.workload.sets) if isinstance(self.workload, Marginals) else len(self.workload)), PLENTY
+        )
+        low, high = min(ROUNDS, most), most
+        while low < high:  # the noise grows with the rounds
+            middle = (low + high + 1) // 2
+            quiet = variance(self._noise(self._round_share(middle))) <= QUIET**2
+            low, high = (middle, high) if quiet else (low, middle - 1)
+        return low
+
+    def _round_share(self, rounds: int) -> Fraction:
+        """Of the budget, for the choice of one round, and as much for its measurement."""
+        return (1 - (TOTAL_SHARE if self.n is None else Fraction(0))) / (2 * rounds)
+
     @property
     def _share(self) -> Fraction:
-        """Of the budget, for the choice of one round, and as much for its measurement."""
-        return (1 - (TOTAL_SHARE if self.n is None else Fraction(0))) / (2 * self.rounds)
+        return self._round_share(self.rounds)
+
+    @property
+    def floor(self) -> str:
+        """What no budget lowers, in words: the tables or queries that rounds leave out."""
+        if self.estimate == "average":
+            return f"{self.rounds} updates from the uniform distribution leave an error that no budget lowers"
+        asked = len(self.workload.sets) if isinstance(self.workload, Marginals) else len(self.workload)
+        of = f"of {asked:,} {'tables' if self.tables else 'queries'}"
+        if self.rounds < asked:
+            return f"{self.rounds:,} rounds measure as many {of}; the others keep an error that no budget lowers"
+        return f"none: {self.rounds:,} rounds can measure each {of}"
 
     @cached_property
     def sensitivity(self) -> int:
@@ -162,9 +208,12 @@ class MWEM:
     @cached_property
     def noise(self) -> Noise:
         """The noise of every measurement."""
+        return self._noise(self._share)
+
+    def _noise(self, share: Fraction) -> Noise:
         moved = self.sensitivity
         square = moved if self.tables else moved * moved  # two cells by one each, or one query by all
-        return noise_for(self._part(self._share), absolute=moved, square=square, size=1)
+        return noise_for(self._part(share), absolute=moved, square=square, size=1)
 
     @cached_property
     def count(self) -> Noise | None:
@@ -198,6 +247,7 @@ class MWEM:
         true = universe.truth(private)
         fit = Fit(universe, n, np.zeros(universe.count))
         summed = int(self._sizes[0].max()) if self.tables else 1
+        small = CLEAR * math.sqrt(self._variance) <= n  # of public and released numbers
         for _ in range(self.rounds):
             off = distances(true, n * universe.answers(fit.means), summed=summed)
             chosen = self.choice(self._scores(off), rng=rng)
@@ -205,8 +255,8 @@ class MWEM:
             noisy = np.asarray(self.noise(true[where], rng=rng))
             places, values, larger = universe.measurement(chosen, noisy)
             fit.measured(places, values, variance=self._variance * larger)
-            fit.improve(self.steps)
-        fit.improve(POLISH)
+            fit.improve(max(self.steps, FINE) if small else self.steps)
+        fit.improve(POLISH * FINE if small else POLISH, close=CLOSE)
         return universe.finish(fit.theta, n)
 
     def _scores(self, off: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -226,8 +276,8 @@ class MWEM:
 
     @cached_property
     def _variance(self) -> float:
-        """Of the noise of every measured number, and not so little that nothing else would count."""
-        return max(variance(self.noise), 1e-9)
+        """Of the noise of every measured number; counts are whole, so that less than SHARPEST makes them exact."""
+        return max(variance(self.noise), SHARPEST**2)
 
     @property
     def _mean_noise(self) -> float:

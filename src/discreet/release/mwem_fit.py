@@ -3,15 +3,17 @@
 Let statistics s_1, ..., s_m of a row be measured as y_j, with errors of variance v_j, on n rows.  Among the
 distributions p on the universe take the one with the least
 
-    KL(p || uniform) + (1 / 16) sum over j of (n E_p[s_j] - y_j)^2 / (2 v_j).
+    KL(p || uniform) + sum over j of (n E_p[s_j] - y_j)^2 / (2 n c_j),   c_j = max(16 v_j / n, sqrt(v_j) / 16).
 
 It is p = e^(theta . s) / Z, and theta minimises the convex function
 
-    F(theta) = n ln Z(theta) - theta . y + (8 / n) sum over j of v_j theta_j^2,
+    F(theta) = n ln Z(theta) - theta . y + sum over j of c_j theta_j^2 / 2,
 
-whose derivative is n E_p[s_j] - y_j + (16 / n) v_j theta_j.  So measurements far above their noise are met, and those
-below it are not believed.  A step of multiplicative weights is a step down this slope; here the steps are
-those of L-BFGS, and each costs one evaluation of ln Z and of all E_p[s_j].  Proof: docs/theory/mwem.md.
+whose derivative is n E_p[s_j] - y_j + c_j theta_j.  So measurements far above their noise are met, and those below it
+are not believed.  Where v_j is far below n the second part of c_j counts: a theta of 10 then misses a measurement by
+less than its noise, and noise that no data could have made does not drive theta to thousands.  A step of
+multiplicative weights is a step down this slope; here the steps are those of L-BFGS, and each costs one evaluation of
+ln Z and of all E_p[s_j].  Proof: docs/theory/mwem.md.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 
 MEMORY = 8  # earlier steps that shape the next one
 PRIOR = 16.0  # a statistic is thought to have a standard deviation of n / 4
+SOFTEST = 1 / 16  # of its standard deviation, for each unit of theta, is what a measurement may be missed by
 FLATTEST = 1e-6  # no statistic is thought to be more nearly constant than this
+CLOSE = 0.1  # of the noise: how far a finished fit may be from where it leads to
 SETTLED = 1e-3  # the decrease of F, in units of the noise, that is not worth another evaluation
 
 
@@ -67,20 +71,24 @@ class Fit:
         self._precision[places] += 1 / variance
         self._weighted[places] += values / variance
 
-    def improve(self, evaluations: int) -> None:
-        """Step down from where it stands, at most this many evaluations."""
+    def improve(self, evaluations: int, *, close: float = math.inf) -> None:
+        """Step down from where it stands, at most this many evaluations, until steps are not worth one.
+
+        With `close`, and until the slope is no larger than that part of the noise.
+        """
         import numpy as np
 
         active = np.flatnonzero(self._precision)
         aim = self._weighted[active] / self._precision[active]
-        soft = PRIOR / (self.n * self._precision[active])
+        soft = np.maximum(PRIOR / (self.n * self._precision[active]), SOFTEST / np.sqrt(self._precision[active]))
         slope, height = self._slope(active, aim, soft), self._height(active, aim, soft)
         while evaluations > 0:
             curvature = self.n * np.maximum(self.universe.spreads(self.means)[active], FLATTEST) + soft
             steps = [(moved[active], self.n * change[active] + soft * moved[active]) for moved, change in self._steps]
             direction = _direction(slope, steps, curvature)
             descent = float(slope @ direction)
-            if -descent < SETTLED * len(active):
+            left = float((slope * slope) @ self._precision[active])  # squared distances from the end, by their noise
+            if -descent < SETTLED * len(active) and left <= close**2 * len(active):
                 return
             before, kept, size = self.theta.copy(), (self.log_z, self.means), 1.0 if steps else 0.5
             while True:

@@ -168,7 +168,7 @@ class Adaptive:
 
     def _fit(self, progress: Progress, total: float, *, iterations: int, steps: int = 1, hot: bool = True) -> Estimate:
         """A fit that goes on from the last; where it need not be `hot`, it may end early instead of being softened."""
-        median = statistics.median(one.sd for one in progress.measurements)
+        median = statistics.median(one.spread for one in progress.measurements)
         began = time.monotonic()
         made = estimate(
             self.domain,
@@ -232,5 +232,5 @@ def _total(measurements: Sequence[Measurement]) -> float:
     import numpy as np
 
     sums = [float(np.sum(m.values)) for m in measurements if len(m.columns) == 1]
-    precision = [1 / (m.sd**2 * np.size(m.values)) for m in measurements if len(m.columns) == 1]
+    precision = [1 / (m.spread**2 * np.size(m.values)) for m in measurements if len(m.columns) == 1]
     return max(1.0, float(np.average(sums, weights=precision)))

@@ -81,6 +81,7 @@ def explain(synthesizer: Synthesizer, *, n: int | None = None) -> Explanation:
             f"one weight for each of {synthesizer.encoding.coarse.size:,} combinations of values",
             f"{mwem.rounds} rounds: choose a table (exponential mechanism, epsilon {_number(mwem.choice.epsilon)}),"
             f" measure it ({_law(mwem.noise)})",
+            f"however large the budget: {mwem.floor}",
         )
         return Explanation(
             synthesizer=synthesizer, steps=steps, columns={}, pairs=_pairs(synthesizer, mwem.noise, guesses)
@@ -94,12 +95,25 @@ def explain(synthesizer: Synthesizer, *, n: int | None = None) -> Explanation:
             f" epsilon {_number(plan.choice.epsilon)}), measure it ({_law(plan.noise)})",
             f"a model of at most {synthesizer.capacity:,} cells",
         )
+    steps += (f"however large the budget: {floor_of(synthesizer)}",)
     mean = math.sqrt(0.5) if isinstance(synthesizer.budget, PureDP) else NOISE
     off = fmean(coarse[name].size * sd * mean / 2 for name, sd in spread.items())
     pairs = _pairs(synthesizer, plan.noise, guesses) if plan.noise is not None else {}
     return Explanation(
         synthesizer=synthesizer, steps=steps, columns={rows: min(1.0, off / rows) for rows in guesses}, pairs=pairs
     )
+
+
+def floor_of(synthesizer: Synthesizer) -> str:
+    """What no budget lowers: the tables that are never measured, by the declaration alone."""
+    rounds, tables = synthesizer.schedule.rounds, len(synthesizer.weights)
+    if synthesizer.method == "independent":
+        return "columns are made up one by one, and no relation between them is kept"
+    if synthesizer.method == "tree":
+        return "columns are joined by the pairs of one tree, and other relations are what follows from those"
+    if rounds < tables:
+        return f"{rounds} of {tables:,} tables are measured, the worst first, and others are what follows from those"
+    return f"each of {tables:,} tables can be measured, as far as the model has cells"
 
 
 def _singles(synthesizer: Synthesizer) -> dict[str, float]:

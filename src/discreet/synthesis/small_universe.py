@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from discreet.data.domain import Domain
     from discreet.synthesis.synthesizer import Synthesizer
 
-ROUNDS = 30  # usually, and no more than two for each table of the workload
-
 
 def mechanism(synthesizer: Synthesizer) -> MWEM:
     """The MWEM of a synthesizer over its intervals; what it cannot do is refused."""
@@ -35,11 +33,12 @@ def mechanism(synthesizer: Synthesizer) -> MWEM:
     if synthesizer.zeros:
         raise UnsupportedError("mwem knows no impossible combinations: take the adaptive method for zeros")
     workload = _workload(synthesizer, coarse)
-    usual = min(ROUNDS, 2 * len(workload.sets))
-    rounds = usual if synthesizer.rounds is None else synthesizer.rounds
-    require(rounds >= 1, "rounds >= 1 for mwem", rounds=rounds)
+    require(synthesizer.rounds != 0, "rounds >= 1 for mwem", rounds=synthesizer.rounds)
     paid = for_one_row(share(synthesizer.budget), synthesizer.rows_per_unit)
-    return MWEM(workload, budget=paid.under(synthesizer.neighbours), rounds=rounds, n=synthesizer.n)
+    paid = paid.under(synthesizer.neighbours)
+    if synthesizer.rounds is None:
+        return MWEM(workload, budget=paid, n=synthesizer.n)
+    return MWEM(workload, budget=paid, n=synthesizer.n, rounds=synthesizer.rounds)
 
 
 def share(budget: Guarantee) -> PureDP | ZCDP:

@@ -81,7 +81,10 @@ def _complete(progress: Progress, synthesizer: Synthesizer) -> bool:
     weights = synthesizer.weights
     if not all(names in weights for names in chosen):
         return False
-    return all(np.isfinite(np.asarray(one.values)).all() and _fits(one, coarse) for one in progress.measurements)
+    if not all(np.isfinite(np.asarray(one.values)).all() and _fits(one, coarse) for one in progress.measurements):
+        return False
+    exact = min(one.sd for one in progress.measurements) == 0  # which only a budget whose noise vanishes makes
+    return not exact or min(synthesizer.schedule.sd if rounds else 0.0, synthesizer.singles.variances().min()) == 0
 
 
 def _fits(one: Measurement, coarse: Domain) -> bool:

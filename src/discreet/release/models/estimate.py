@@ -43,13 +43,14 @@ if TYPE_CHECKING:
     Table = npt.NDArray[np.float64]
 
 
+SHARPEST = 1 / 16  # of a standard deviation: counts are whole, so that a table with less noise is exact
 HOTTER = 3  # times that a temperature is raised at most, tenfold each
 WARMTH = 0.2  # the usual temperature, times the median standard deviation over N
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurement:
-    """A noisy marginal table in counts; `sd` is the standard deviation of each cell.
+    """A noisy marginal table in counts; `sd` is the standard deviation of each cell, 0 where the counts are exact.
 
     `bins` tells for each column how its values were put together: the bin of every value, or None for all apart.
 
@@ -64,8 +65,13 @@ class Measurement:
 
     def __post_init__(self) -> None:
         require(not isinstance(self.columns, str), "a tuple of columns", columns=self.columns)
-        known_sd = not isinstance(self.sd, bool) and 0 < self.sd < math.inf
-        require(known_sd, "a finite sd > 0", sd=self.sd)
+        known_sd = not isinstance(self.sd, bool) and 0 <= self.sd < math.inf
+        require(known_sd, "a finite sd >= 0", sd=self.sd)
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation that a fit reckons with: never so small that its square, or a quotient, vanishes."""
+        return max(float(self.sd), SHARPEST)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,7 +197,7 @@ def _merged(domain: Domain, measurements: Sequence[Measurement]) -> dict[Key, Me
         columns = tuple(sorted(one.columns, key=order.index))
         sorted_bins = tuple(bins[one.columns.index(name)] for name in columns)
         key: Key = (columns, tuple(None if b is None else b.tobytes() for b in sorted_bins))
-        table, variance = Factor(one.columns, values.reshape(shape)).ordered(columns), float(one.sd) ** 2
+        table, variance = Factor(one.columns, values.reshape(shape)).ordered(columns), one.spread**2
         if key in merged:
             before, spread = merged[key].table, merged[key].variance
             table = (before * variance + table * spread) / (variance + spread)

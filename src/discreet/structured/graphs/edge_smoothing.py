@@ -36,7 +36,7 @@ class EdgeSmoothing:
     @property
     def reach(self) -> int:
         """A whole number, at least 2."""
-        return max(2, math.ceil(PARTS / exact(self.epsilon)))
+        return max(2, math.ceil(PARTS / exact(self.epsilon)))  # 2 from PARTS / 2 on
 
     @property
     def noise(self) -> LomaxNoise:

@@ -6,9 +6,11 @@ noise m_i / counting.  The normalised loss
 
     s_i = max over j of (c_i - c_j) / (m_i + m_j),   c_i = m_i / counting - f_i + calm m_i,
 
-does not mention f, and moves by at most one; so does floor(1024 s_i) by 1024, and choosing i by the
+does not mention f, and moves by at most one; so does floor(UNIT s_i) by UNIT, and choosing i by the
 exponential mechanism on it is epsilon-DP.  With calm = (2 / epsilon) ln(k / beta) the choice costs at most
-2 calm m_j more than any other j, with probability 1 - beta.  Proof: docs/theory/node_privacy.md.
+2 calm m_j more than any other j, with probability 1 - beta.  Costs are rational numbers and nothing in them
+is rounded: rounded up to whole numbers, a bound would cost m_i at least, however large the budget is.
+Proof: docs/theory/node_privacy.md.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from discreet.hazmat.entropy import RandomSource
 from discreet.mechanisms.exponential import Exponential
 from discreet.privacy.number import Number, exact
 
-UNIT = 1024  # a normalised loss of one, as an integer
+UNIT = 1 << 32  # a normalised loss of one, as an integer: losses that differ by less are the same
 DOUBT = 0.05  # beta above
 
 
@@ -48,8 +50,9 @@ class ExtensionChoice:
         return Exponential(epsilon=self.epsilon, sensitivity=UNIT)(self.scores(values, moves), rng=rng)
 
     def scores(self, values: list[int], moves: list[int]) -> list[int]:
-        """-floor(1024 s_i); `moves` are public."""
-        calm = math.ceil(2 / exact(self.epsilon) * Fraction(math.log(len(values) / DOUBT)))
-        cost = [math.ceil(m / exact(self.counting)) - f + calm * m for f, m in zip(values, moves, strict=True)]
+        """-floor(UNIT s_i), of exact costs; `moves` are public."""
+        calm = 2 / exact(self.epsilon) * Fraction(math.log(len(values) / DOUBT))
+        price = 1 / exact(self.counting) + calm  # of one that an extension may move by
+        cost = [price * m - f for f, m in zip(values, moves, strict=True)]
         places = range(len(values))
         return [-max(UNIT * (cost[i] - cost[j]) // (moves[i] + moves[j]) for j in places) for i in places]

@@ -22,7 +22,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from discreet.errors import require
+from discreet.errors import ParameterError, require
 from discreet.hazmat.entropy import RandomSource, source
 from discreet.hazmat.exponent import exp_bounds
 from discreet.hazmat.samplers import uniform_below
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 WORD = 64  # bits of a uniform drawn at a time
+RUNGS = 1 << 17  # at most: they grow as 1 / epsilon, and each takes microseconds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,6 +60,10 @@ class Ladder:
     def rate(self) -> Fraction:
         """What a rung is worth."""
         return exact(self.epsilon) / 2
+
+    def serves(self, most: int) -> bool:
+        """Whether the rungs of a ladder up to `most` can be listed: a public fact."""
+        return _count(self.rate, most) <= RUNGS
 
     def __call__(self, value: int, steps: Callable[[int], int], *, most: int, rng: RandomSource | None = None) -> int:
         """The release; `steps(t)` is I_t, and `most`, which is public, bounds all of them."""
@@ -99,6 +104,7 @@ class Ladder:
 
     def law(self, steps: Callable[[int], int], *, most: int) -> tuple[list[int], list[float]]:
         """u_t for t = 0, 1, ... and the weight of the rung, in floating point, until what is left is nothing."""
+        check_rungs(self.rate, most)
         count, rate = _count(self.rate, most), float(self.rate)
         widths = [steps(t) for t in range(count - 1)]
         weights = [1.0, *(2 * width * math.exp(-rate * (t + 1)) for t, width in enumerate(widths))]
@@ -114,11 +120,23 @@ def _count(rate: Fraction, most: int) -> int:
     return 2 + math.ceil((64 * math.log(2) + math.log(2 * most + 2) + max(0.0, -math.log(float(rate)))) / float(rate))
 
 
+def check_rungs(rate: Fraction, most: int) -> None:
+    """Refuse, before anything is drawn, a ladder with more rungs than can be listed."""
+    require(isinstance(most, int) and not isinstance(most, bool) and most >= 0, "a whole most >= 0", most=most)
+    if _count(rate, most) > RUNGS:
+        low, high = rate, Fraction(200)
+        while high > low * Fraction(1001, 1000):
+            middle = (low + high) / 2
+            low, high = (low, middle) if _count(middle, most) <= RUNGS else (middle, high)
+        least = f"epsilon >= {2 * float(high):.3g} for a ladder up to {most}"
+        raise ParameterError(f"need {least} (Laplace noise serves less), got epsilon={2 * float(rate):g}")
+
+
 class _Rungs:
     """Draws t with Pr[t] ~ m_t exp(-rate t), m_0 = 1 and m_t = 2 I_(t-1): exactly, by bits until it is clear."""
 
     def __init__(self, rate: Fraction, steps: Callable[[int], int], most: int) -> None:
-        require(isinstance(most, int) and not isinstance(most, bool) and most >= 0, "a whole most >= 0", most=most)
+        check_rungs(rate, most)
         self.rate, self.steps, self.most = rate, steps, most
         self.widths: list[int] = []
         self._tables: dict[int, tuple[list[int], list[int]]] = {}

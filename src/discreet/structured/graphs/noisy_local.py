@@ -23,6 +23,7 @@ from discreet.hazmat.entropy import RandomSource
 from discreet.hazmat.exponent import exp_bounds
 from discreet.hazmat.rounded import rounded_laplace
 from discreet.hazmat.samplers import discrete_laplace
+from discreet.mechanisms.admissible_noise import nearest
 from discreet.privacy.event import ApproxEvent, LaplaceEvent
 from discreet.privacy.guarantee import ApproxDP, PureDP, Relation
 from discreet.privacy.number import Number, exact
@@ -139,11 +140,11 @@ class NoisyLocal:
     def accuracy(self, beta: float = 0.05, *, local: int, most: int) -> int:
         """alpha with Pr[|error| > alpha] <= beta where the local sensitivity is at most `local`.
 
-        Half of beta is for the bound and half for the noise; the 1 is for rounding.
+        Half of beta is for the bound and half for the noise, and the sum is rounded to the nearest integer.
         """
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
         bound = min(most, local + self.bound.accuracy(beta / 2))
-        return math.ceil(bound / float(self.rate) * math.log(2 / beta)) + 1
+        return nearest(bound / float(self.rate) * math.log(2 / beta) * (1 + 1e-9))
 
     def event(self) -> ApproxEvent:
         """What ran, as an (epsilon, delta)-DP release."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from discreet.data.graph import Graph
 from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
-from discreet.mechanisms.admissible_noise import check_epsilon
+from discreet.mechanisms.admissible_noise import check_epsilon, nearest
 from discreet.privacy.event import PureEvent
 from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import EdgeNeighbours
@@ -92,9 +92,8 @@ class StarCount:
         most = max(0, vertices - 2)
         top = np.array([most if max_degree is None else min(max_degree, most)])
         smoothing = EdgeSmoothing(self.epsilon)
-        return math.ceil(
-            smoothing.noise.error(beta) * float(StarSensitivity(most, self.k, top, top).smooth(smoothing.reach)) + 1
-        )
+        smooth = float(StarSensitivity(most, self.k, top, top).smooth(smoothing.reach))
+        return nearest(smoothing.noise.error(beta) * smooth * (1 + 1e-9))
 
     def event(self) -> PureEvent:
         """What ran."""

@@ -18,6 +18,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from discreet.errors import UnsupportedError, require
+from discreet.mechanisms.admissible_noise import LEAST, nearest
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.guarantee import ApproxDP, Guarantee
 from discreet.structured.graphs.edge_smoothing import EdgeSmoothing
@@ -77,12 +78,18 @@ def errors(method: str, *, epsilon: Fraction, delta: Fraction, most: int, beta: 
     if method == "smooth":
         smoothing = EdgeSmoothing(epsilon)
         factor, reach = smoothing.noise.error(beta), smoothing.reach
-        return lambda local: math.ceil(factor * smoothed(local, most, reach)) + 1
+        return lambda local: nearest(factor * smoothed(local, most, reach))
     if method == "ladder":
         ladder = Ladder(epsilon=epsilon)
         return lambda local: ladder.accuracy(beta, steps=lambda t: min(local + t, most), most=most)
     noisy = NoisyLocal(epsilon=epsilon, delta=delta)
     return lambda local: noisy.accuracy(beta, local=local, most=most)
+
+
+def serving(epsilon: Fraction, most: int) -> tuple[str, ...]:
+    """The pure methods that serve this epsilon: smooth noise has a least one, and a ladder a most of rungs."""
+    able = {"smooth": epsilon >= LEAST, "ladder": Ladder(epsilon=epsilon).serves(most), "laplace": True}
+    return tuple(method for method in PURE if able[method])
 
 
 def smoothed(local: int, most: int, reach: int) -> float:
@@ -94,10 +101,19 @@ def smoothed(local: int, most: int, reach: int) -> float:
 def ladder_bound(epsilon: Fraction, local: int, most: int, beta: float) -> int:
     """alpha with Pr[|error| > alpha] <= beta for every graph whose LS is at most `local`."""
     rate = float(epsilon) / 2
+    if _off(rate, local, most) <= beta:
+        return 0
     top = max(1, math.ceil(-math.log(beta) / rate))
     while _above(rate, top) > beta:
         top += 1 + top // 20
     return list(accumulate(min(local + t, most) for t in range(top)))[-1]
+
+
+def _off(rate: float, local: int, most: int) -> float:
+    """The largest probability of any rung but that of the count itself, where LS is at most `local`."""
+    w = math.exp(-rate)
+    rungs = 2 * w * min(most / (1 - w), local / (1 - w) + w / (1 - w) ** 2)  # a ladder rises by at most one a rung
+    return rungs / (1 + rungs)
 
 
 def _above(rate: float, top: int) -> float:
@@ -124,10 +140,11 @@ def choose(vertices: int, epsilon: Fraction, beta: float = 0.05) -> str:
     'laplace'
     """
     most = max(1, vertices - 2)
-    rows = {m: errors(m, epsilon=epsilon, delta=Fraction(0), most=most, beta=beta) for m in PURE}
+    able = serving(epsilon, most)
+    rows = {m: errors(m, epsilon=epsilon, delta=Fraction(0), most=most, beta=beta) for m in able}
     table = {m: [max(1.0, row(local)) for local in _spread(most)] for m, row in rows.items()}
     least = [min(column) for column in zip(*table.values(), strict=True)]
-    return min(PURE, key=lambda m: max(e / b for e, b in zip(table[m], least, strict=True)))
+    return min(able, key=lambda m: max(e / b for e, b in zip(table[m], least, strict=True)))
 
 
 def _spread(most: int) -> tuple[int, ...]:
@@ -147,6 +164,7 @@ def explain(
     rows = tuple(
         Prediction(method=m, privacy=claim, errors=tuple(row(local) for local in shown))
         for m, claim in claims.items()
+        if m not in PURE or m in serving(epsilon, most)
         for row in (errors(m, epsilon=epsilon, delta=delta, most=most, beta=beta),)
     )
     chosen = choose(vertices, epsilon)

@@ -60,7 +60,7 @@ class TriangleCount:
 
     def __post_init__(self) -> None:
         require(exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
-        if self.method in ("auto", "smooth"):
+        if self.method == "smooth":
             check_epsilon(self.epsilon)
         require(0 <= exact(self.delta) < 1, "0 <= delta < 1", delta=self.delta)
         require(self.method in ("auto", *METHODS), f"method one of auto, {', '.join(METHODS)}", method=self.method)

@@ -39,11 +39,14 @@ OUTWARD = 1 + Fraction(1, 2**38)  # what exp and two products may be off by, rel
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grid:
-    """The lattice points between two bounds; values beyond are moved to the nearest.
+    """The lattice points lower, lower + step, .., up to the upper bound; values beyond are moved to the nearest.
 
+    >>> import numpy as np
     >>> grid = Grid(lower=0, upper=100, step=0.01)
     >>> grid.first, grid.last, grid.value(1234)
     (0, 10000, 12.34)
+    >>> Grid(lower=0.5, upper=2.7, step=1).value(np.arange(-9, 9)).tolist()[8:12]
+    [0.5, 0.5, 1.5, 2.5]
     """
 
     lower: Number
@@ -54,25 +57,47 @@ class Grid:
         require(exact(self.step) > 0, "step > 0", step=self.step)
         require(exact(self.lower) < exact(self.upper), "lower < upper", lower=self.lower, upper=self.upper)
         size = self.last - self.first
-        require(1 <= size <= WIDEST, "2 to 2^50 multiples of the step between the bounds", step=self.step)
+        require(1 <= size <= WIDEST, "2 to 2^50 lattice points between the bounds", step=self.step)
 
     @property
     def first(self) -> int:
-        """The least lattice point, in steps."""
-        return math.ceil(exact(self.lower) / exact(self.step))
+        """The least lattice point, in steps from the origin."""
+        return math.floor(exact(self.lower) / exact(self.step))
 
     @property
     def last(self) -> int:
-        """The greatest lattice point, in steps."""
-        return math.floor(exact(self.upper) / exact(self.step))
+        """The greatest lattice point, in steps from the origin."""
+        return self.first + math.floor((exact(self.upper) - exact(self.lower)) / exact(self.step))
+
+    @property
+    def origin(self) -> Fraction:
+        """The lattice point next to 0 from above: 0 where the lower bound is a multiple of the step."""
+        return exact(self.lower) - self.first * exact(self.step)
 
     def value(self, codes: Any) -> Any:  # noqa: ANN401 - a float for an int, an array for an array
         """Steps as numbers, after moving what lies beyond the bounds to the nearest one."""
         import numpy as np
 
         if isinstance(codes, int):
-            return Lattice(self.step).value(max(self.first, min(self.last, codes)))
-        return Lattice(self.step).value(np.clip(codes, self.first, self.last))
+            return float(max(self.first, min(self.last, codes)) * exact(self.step) + self.origin)
+        inside, origin = np.clip(codes, self.first, self.last), self.origin
+        if not origin:
+            return Lattice(self.step).value(inside)
+        points = [float(int(code) * exact(self.step) + origin) for code in inside.flat]
+        return np.array(points, dtype=np.float64).reshape(inside.shape)
+
+    def indices(self, values: npt.NDArray[Any]) -> Codes:
+        """The nearest lattice point of each value, halves upward, in steps from the origin: exactly."""
+        import numpy as np
+
+        origin = self.origin
+        if not origin:
+            return np.clip(np.asarray(Lattice(self.step).index(values)), self.first, self.last)
+        moved = [max(self.first, min(self.last, self._nearest(value, origin))) for value in values.tolist()]
+        return np.array(moved, dtype=np.int64)
+
+    def _nearest(self, value: Number, origin: Fraction) -> int:
+        return math.floor((exact(value) - origin) / exact(self.step) + Fraction(1, 2))
 
     def order_statistics(self, values: npt.NDArray[Any], first: int, last: int) -> Codes:
         """x_first .. x_last in steps, counted from 1, with the bounds beyond the ends."""
@@ -84,8 +109,7 @@ class Grid:
         out[: low - first], out[high - first + 1 :] = self.first, self.last
         if low <= high:
             part = np.sort(np.partition(values, [low - 1, high - 1])[low - 1 : high])
-            codes = np.asarray(Lattice(self.step).index(part))
-            out[low - first : high - first + 1] = np.clip(codes, self.first, self.last)
+            out[low - first : high - first + 1] = self.indices(part)
         return out
 
 
