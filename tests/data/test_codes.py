@@ -280,3 +280,18 @@ def test_an_identifier_is_its_text_and_has_no_integer_code(connection):
     assert coded(connection, Identifier(), "BIGINT", ["7", "-3", "0"]) == ["7", "-3", "0", None]
     with pytest.raises(UnsupportedError, match="can only name a unit"):
         _ = Identifier().codes
+
+
+BYTES = [b"a", b"\xc3\xa9", b"\xff", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"\xf0\x9f\x98\x80", b"", b"7"]
+BYTES_DECLARED = [Categorical(["a", "\u00e9", "\U0001f600", "", "7"]), Categorical([3, 7]), Integer(0, 9), Identifier()]
+BYTES_CODES = [(0, 1, None, None, None, None, 2, 3, 4), (None,) * 8 + (1,), (None,) * 8 + (7,),
+               ("a", "\u00e9", None, None, None, None, "\U0001f600", "", "7")]  # fmt: skip
+
+
+@pytest.mark.parametrize("column", range(len(BYTES_DECLARED)))
+def test_bytes_are_the_text_that_they_are_in_utf8(column):
+    with duckdb.connect() as connection:
+        made = code(BYTES_DECLARED[column], name="v", physical="BLOB")
+        found = [connection.execute(f"SELECT {made} FROM (SELECT ?::BLOB AS v)", [one]).fetchone() for one in BYTES]
+
+    assert tuple(row[0] for row in found if row) == BYTES_CODES[column]

@@ -25,7 +25,7 @@ from discreet.data.table import Table
 from discreet.errors import DiscreetError, DomainError, UnsupportedError
 from tests.curator.checks.distance import planned
 from tests.data import tables
-from tests.data.test_codes import DECLARED, DOUBLES, PHYSICAL, TEXTS, UNREAD, ZONED
+from tests.data.test_codes import BYTES, BYTES_CODES, BYTES_DECLARED, DECLARED, DOUBLES, PHYSICAL, TEXTS, UNREAD, ZONED
 from tests.data.test_duckdb import ANSWER, DOMAIN, PLAN, ROWS
 from tests.scale import counts
 from tests.spark import INTERPRETED, settings
@@ -361,3 +361,25 @@ def test_a_session_that_computes_otherwise_is_refused(session, visits, monkeypat
 
     with settings(session, {"spark.sql.ansi.enabled": "true"}), pytest.raises(UnsupportedError, match="1 DIV 0"):
         answer(Spark(session), visits)
+
+
+def test_bytes_are_the_text_that_they_are_in_utf8(session):
+    rows = ", ".join(f"({i}, X'{one.hex()}')" for i, one in enumerate(BYTES))
+    made = ", ".join(spark_codes.code(column, name="v", physical="binary") for column in BYTES_DECLARED)
+    found = session.sql(f"SELECT {made} FROM VALUES {rows} AS t(i, v) ORDER BY i").collect()
+
+    assert list(zip(*found, strict=True)) == BYTES_CODES
+
+
+def test_spark_keeps_the_same_rows_whatever_type_holds_the_units(session, engine):
+    rng = np.random.default_rng(5)
+    numbers = pa.array(rng.integers(0, 30, 400) * 7_919)
+    large = pa.array([(1 << 64) - 1 - i for i in numbers.to_pylist()], pa.uint64())
+    rows = tables.values(rng, 400)
+    plan = tables.aggregation(rng, rows=4, groups=3)
+    for known, kinds in ((numbers, (pa.int32(), pa.string(), pa.decimal128(20))), (large, (pa.uint64(), pa.string()))):
+        expected = tables.run(FAST, pa.table({"u": known} | rows), plan)
+        for kind in kinds:
+            found = tables.run(engine, framed(session, pa.table({"u": known.cast(kind)} | rows)), plan)
+
+            assert (found == expected).all()

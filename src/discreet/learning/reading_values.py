@@ -72,6 +72,8 @@ def _text(value: Any, declared: Column) -> str | None:  # noqa: ANN401 - one lin
             return None if words else _number(value, declared)
         case str():
             return value.encode("utf-8").decode("utf-8")  # a plain text, or an error
+        case bytes():
+            return value.decode("utf-8")
         case dt.datetime():
             return None if words else _moment(value, declared)
         case dt.date():

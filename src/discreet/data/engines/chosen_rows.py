@@ -68,8 +68,7 @@ def _bounded(
         places.append(f"COALESCE({value}, {high - low + 1}) AS {ours(f'p{number}')}")
     sql = f"SELECT *, {', '.join(places)} FROM {layer(sql)}"
     positions = [ours(f"p{number}") for number in range(len(places))]
-    split = hashing.words_sql if kind == "BIGINT" else hashing.text_words_sql
-    words = list(split(unit, dialect))
+    words = list(hashing.unit_words_sql(unit, kind, dialect))
     for place in positions:
         words += hashing.words_sql(place, dialect)
     listed = [ours(f"w{number}") for number in range(len(words))]

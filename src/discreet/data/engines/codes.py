@@ -10,6 +10,7 @@ product can overflow, and casts that can fail are TRY_CASTs.  It is a function o
                              NaN is NULL, infinities clamp
         text                 read as an integer of at most 18 digits, or else as a double; other text is NULL
     truth value   0 is false, any other number true; text t, true, y, yes, 1 or f, false, n, no, 0 in any case
+    bytes         as the text that they are in UTF-8; others are NULL
     category      text that is equal byte for byte; integers, truth values and days by their usual text
     text          integers, truth values and days by their usual text; longer than `max_bytes` bytes is NULL
     day, moment   dates and timestamps (with time zone: UTC); text YYYY-MM-DD [hh:mm[:ss[.f]]] with up to nine digits f,
@@ -51,6 +52,12 @@ MOMENT_TEXT = (
     f"([ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]{{1,9}})?)?( ?(Z|UTC|GMT|{OFFSET_TEXT}))?)?"
 )
 
+_TAIL = "[89ab][0-9a-f]"
+UTF8_HEX = (  # in hexadecimal digits: what text in UTF-8 is made of (RFC 3629), but for the character NUL
+    f"(0[1-9a-f]|[1-7][0-9a-f]|(c[2-9a-f]|d[0-9a-f]){_TAIL}|(e0[ab][0-9a-f]|e[1-9abcef]{_TAIL}|ed[89][0-9a-f]){_TAIL}"
+    f"|(f0[9ab][0-9a-f]|f[1-3]{_TAIL}|f48[0-9a-f]){_TAIL}{_TAIL})*"
+)
+
 
 def quoted(name: str) -> str:
     """A name in SQL."""
@@ -73,6 +80,8 @@ def code(column: Column, *, name: str, physical: str) -> str:
         raw, physical = f"CAST({raw} AS VARCHAR)", "VARCHAR"
     elif physical in ("JSON", "BIGNUM"):
         raw, physical = f"TRY_CAST({raw} AS VARCHAR)", "VARCHAR"
+    elif physical == "BLOB":
+        raw, physical = f"TRY(decode({raw}))", "VARCHAR"
     elif physical == "TIMESTAMPTZ_NS":  # fewer digits always fit
         raw, physical = f"CAST({raw} AS TIMESTAMP WITH TIME ZONE)", "TIMESTAMP WITH TIME ZONE"
     match column:
@@ -91,7 +100,7 @@ def code(column: Column, *, name: str, physical: str) -> str:
     return made or "CAST(NULL AS BIGINT)"
 
 
-def _scale(physical: str) -> tuple[int, int] | None:
+def scale(physical: str) -> tuple[int, int] | None:
     """The width and scale of a decimal type."""
     found = re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", physical)
     return (int(found[1]), int(found[2])) if found else None
@@ -107,7 +116,7 @@ def _number(column: Integer | Real, raw: str, physical: str) -> str | None:
         if physical == "UHUGEINT":  # above the range of HUGEINT
             whole = f"CASE WHEN {raw} IS NOT NULL THEN COALESCE({whole}, {HUGE}) END"
         return _exactly(column, whole, most=HUGE) or _nearest(column, raw)
-    if (decimal := _scale(physical)) is not None:
+    if (decimal := scale(physical)) is not None:
         return _decimal(column, raw, *decimal)
     if physical in FLOATS:
         return _double(column, raw)
@@ -249,7 +258,7 @@ def _float(value: float) -> str:
 def _truth(raw: str, physical: str) -> str | None:
     if physical == "BOOLEAN":
         return f"CAST({raw} AS BIGINT)"
-    if physical in SMALL | WIDE or _scale(physical):
+    if physical in SMALL | WIDE or scale(physical):
         return f"CAST({raw} <> 0 AS BIGINT)"
     if physical in FLOATS:
         return f"CASE WHEN NOT isnan({raw}) THEN CAST({raw} <> 0 AS BIGINT) END"
@@ -288,7 +297,7 @@ def _integer_text(raw: str, physical: str) -> str | None:
         return f"CAST(CAST({raw} AS INTEGER) AS VARCHAR)"
     if physical in SMALL | WIDE:
         return f"CAST({raw} AS VARCHAR)"
-    if (decimal := _scale(physical)) is not None:
+    if (decimal := scale(physical)) is not None:
         if decimal[0] == decimal[1]:  # nothing before the point: 0 is the one integer, and its text is .00
             return f"CASE WHEN {raw} = 0 THEN '0' END"
         return f"regexp_extract(CAST({raw} AS VARCHAR), '^(-?[0-9]+){'[.]0+' if decimal[1] else ''}$', 1)"

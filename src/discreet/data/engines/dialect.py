@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from discreet.data.columns import Column, Date, Integer
-from discreet.data.engines import codes
+from discreet.data.engines import codes, hashing
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:
@@ -92,6 +92,10 @@ class Dialect(Protocol):
         """The 32-bit word at that index of the MD5 of a text in UTF-8, most significant byte first, as a BIGINT."""
         ...
 
+    def whole(self, text: str) -> str:
+        """The whole number from -2^63 to 2^64 - 1 that a text writes canonically, less 2^64 from 2^63 on; else NULL."""
+        ...
+
     def code(self, column: Column, *, name: str, physical: str) -> str:
         """The integer code of the raw column `name`, as `codes.py` defines it."""
         ...
@@ -101,7 +105,10 @@ class Dialect(Protocol):
         ...
 
     def unit(self, name: str, *, physical: str) -> tuple[str, UnitKind]:
-        """The unit as BIGINT or text, and which: two values give one result if and only if they are equal."""
+        """The unit as BIGINT or text, and which, in its canonical form (`hashing.py`); NULL where nobody is named.
+
+        Two other values give one result if and only if they are equal.
+        """
         ...
 
 
@@ -176,6 +183,11 @@ class DuckDBSQL:
     def md5_word(self, text: str, index: int) -> str:
         return f"CAST('0x' || substr(md5({text}), {8 * index + 1}, 8) AS BIGINT)"
 
+    def whole(self, text: str) -> str:
+        large = f"TRY_CAST(CAST(TRY_CAST({text} AS UBIGINT) AS HUGEINT) - {1 << 64} AS BIGINT)"
+        made = f"COALESCE(TRY_CAST({text} AS BIGINT), {large})"
+        return f"CASE WHEN regexp_full_match({text}, '{hashing.WHOLE_TEXT}') THEN {made} END"
+
     def code(self, column: Column, *, name: str, physical: str) -> str:
         return codes.code(column, name=name, physical=physical)
 
@@ -190,10 +202,15 @@ class DuckDBSQL:
         if physical in codes.SMALL:
             return f"CAST({raw} AS BIGINT)", "BIGINT"
         if physical == "UBIGINT":
-            return f"CAST(CAST({raw} AS HUGEINT) - {1 << 63} AS BIGINT)", "BIGINT"
-        if physical in codes.FLOATS:  # zero has two signs
-            text = f"CAST(CAST({raw} AS DOUBLE) AS VARCHAR)"  # a FLOAT has no shortest text here
-            return f"CASE WHEN {raw} = 0 THEN '0.0' WHEN NOT isnan({raw}) THEN {text} END", "VARCHAR"
+            large = f"CAST(CAST({raw} AS HUGEINT) - {1 << 64} AS BIGINT)"
+            return f"CASE WHEN {raw} < {1 << 63} THEN CAST({raw} AS BIGINT) ELSE {large} END", "BIGINT"
+        if physical in codes.FLOATS:
+            value = f"CAST({raw} AS DOUBLE)"  # a FLOAT has no shortest text here
+            whole = f"WHEN {value} = floor({value}) THEN CAST(CAST({value} AS BIGINT) AS VARCHAR)"
+            named = f"abs({value}) <= {1 << 53} AND NOT isnan({value})"
+            return f"CASE WHEN NOT ({named}) THEN NULL {whole} ELSE CAST({value} AS VARCHAR) END", "VARCHAR"
+        if (decimal := codes.scale(physical)) is not None:
+            return _decimal_text(raw, *decimal), "VARCHAR"
         if physical in (
             "TIMESTAMP",
             "TIMESTAMP WITH TIME ZONE",
@@ -201,10 +218,18 @@ class DuckDBSQL:
             kind = "TIMESTAMPTZ" if physical.endswith("ZONE") else "TIMESTAMP"
             ends = (f"CAST('{day}' AS {kind})" for day in ("0001-01-02", "9999-12-31"))
             return f"CASE WHEN {raw} BETWEEN {' AND '.join(ends)} THEN CAST({raw} AS VARCHAR) END COLLATE C", "VARCHAR"
-        sized = physical.startswith(("DECIMAL(", "ENUM(")) and physical.endswith(")")
+        sized = physical.startswith("ENUM(") and physical.endswith(")")
         if physical not in _NAMES and not sized:
             raise no_name(name, physical)
         return f"CAST({raw} AS VARCHAR) COLLATE C", "VARCHAR"
+
+
+def _decimal_text(raw: str, width: int, scale: int) -> str:
+    """Without zeros at its end, and with one before the point."""
+    text = f"CAST({raw} AS VARCHAR)"
+    if width == scale:
+        text = f"regexp_replace({text}, '^(-?)[.]', '\\10.')"
+    return f"regexp_replace({text}, '[.]0+$|([.][0-9]*[1-9])0+$', '\\1')" if scale else text
 
 
 DUCKDB = DuckDBSQL()

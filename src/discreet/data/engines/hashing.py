@@ -5,7 +5,11 @@ computes it without overflow: the same integers in Python, in SQL and in compile
 
     mix(x)          a bijection of the 32-bit words (the form of Wellons 2018, both factors below 2^31)
     absorb(s, w)    mix(s + w mod 2^32)
-    of a unit       the two words of its 64-bit integer, or the first two words of the MD5 of its text
+    of a unit       the two words of a whole number from -2^63 to 2^64 - 1, or of another text the first two of its MD5
+
+A unit has one canonical form, whatever type holds it: a whole number is that number as an integer, as the text that
+`str(n)` writes, as a decimal and as a float, so that the same rows of it are kept.  "01", "+1" and " 1" are other
+texts.  A float beyond 2^53 stands for several whole numbers and names nobody, as NULL does.
 
 It decides nothing but which rows are kept: no privacy claim rests on its quality or on its being secret.
 """
@@ -15,12 +19,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet.data.engines.dialect import Dialect
+    from discreet.data.engines.dialect import Dialect, UnitKind
 
 MASK = (1 << 32) - 1
 FIRST = 0x21F0AAAD
 SECOND = 0x735A2D97
 GROUPS, ROWS, JOINED = 1, 2, 3  # what is chosen
+WHOLE_TEXT = "0|-?[1-9][0-9]{0,19}"
 
 
 def mix(x: int) -> int:
@@ -82,6 +87,17 @@ def hashed_sql(sql: str, name: str, start: int, words: list[str], dialect: Diale
 def words_sql(value: str, dialect: Dialect) -> tuple[str, str]:
     """`words` of a BIGINT."""
     return f"({value} & {MASK})", f"({dialect.shift(value, 32)} & {MASK})"
+
+
+def unit_words_sql(unit: str, kind: UnitKind, dialect: Dialect) -> tuple[str, str]:
+    """The words of a unit: those of the whole number that it writes, if it does."""
+    if kind == "BIGINT":
+        return words_sql(unit, dialect)
+    whole = words_sql(dialect.whole(unit), dialect)
+    first, second = (
+        f"COALESCE({one}, {other})" for one, other in zip(whole, text_words_sql(unit, dialect), strict=True)
+    )
+    return first, second
 
 
 def text_words_sql(value: str, dialect: Dialect) -> tuple[str, str]:

@@ -114,14 +114,13 @@ def statement(
     return f"SELECT * FROM (SELECT {', '.join(chosen)} FROM {place}){where}", kind
 
 
-def bounded(sql: str, kind: str, columns: int, rows: int, salt: int, *, with_unit: bool = False) -> str:
+def bounded(sql: str, kind: UnitKind, columns: int, rows: int, salt: int, *, with_unit: bool = False) -> str:
     """Of each unit the first rows by hash, and their numbers r; `with_unit` keeps the column u.
 
     Of rows that agree in all positions the first ones are kept: which of them matters to their places alone.
     """
     names = [f"c{number}" for number in range(columns)]
-    split = hashing.words_sql if kind == "BIGINT" else hashing.text_words_sql
-    words = list(split("u", DUCKDB))
+    words = list(hashing.unit_words_sql("u", kind, DUCKDB))
     for name in names:
         words += hashing.words_sql(f"CAST({name} AS BIGINT)", DUCKDB)
     split_sql = ", ".join(f"{word} AS w{place}" for place, word in enumerate(words))

@@ -37,6 +37,7 @@ from discreet.data.engines.codes import (
     NO,
     NUMBER_TEXT,
     SPACES,
+    UTF8_HEX,
     YES,
     Doubles,
     Rounding,
@@ -63,6 +64,8 @@ def code(column: Column, *, name: str, physical: str) -> str:
     'CAST(CAST("icu" AS INTEGER) AS BIGINT)'
     """
     raw = quoted(name)
+    if physical == "bytea":
+        raw, physical = _decoded(raw), "text"
     match column:
         case Integer() | Real():
             made = _number(column, raw, physical)
@@ -91,11 +94,18 @@ def scale(physical: str) -> tuple[int, int] | None:
     return (width, places) if places <= width <= 38 else None
 
 
+def _decoded(raw: str) -> str:
+    """Bytes as the text that they are in UTF-8, or NULL."""
+    digits = f"encode({raw}, 'hex')"
+    return f"CASE WHEN {matches(digits, UTF8_HEX)} THEN convert_from({raw}, 'UTF8') END"
+
+
 def _trimmed(raw: str) -> str:
     return f"btrim({plain(raw)}, {literal(SPACES)})"
 
 
-def _matches(text: str, pattern: str) -> str:
+def matches(text: str, pattern: str) -> str:
+    """Whether a whole text has that form."""
     return f"{text} ~ '^(?:{pattern})$'"
 
 
@@ -200,9 +210,9 @@ def _text_number(column: Integer | Real, text: str) -> str:
     whole = _rounded(column, _within(f"CAST({text} AS BIGINT)", _int(plan.first), _int(plan.last)), plan)
     whole = whole if plan.largest < HUGE else doubled(f"CAST({text} AS NUMERIC)")
     cases = (
-        f"WHEN {_matches(text, INTEGER_TEXT)} THEN {whole}",
-        f"WHEN {_matches(text, SHORT_NUMBER)} THEN {doubled(f'CAST({text} AS NUMERIC)')}",
-        f"WHEN {_matches(text, NUMBER_TEXT)} THEN {doubled(_long_number(text))}",
+        f"WHEN {matches(text, INTEGER_TEXT)} THEN {whole}",
+        f"WHEN {matches(text, SHORT_NUMBER)} THEN {doubled(f'CAST({text} AS NUMERIC)')}",
+        f"WHEN {matches(text, NUMBER_TEXT)} THEN {doubled(_long_number(text))}",
     )
     return f"CASE {' '.join(cases)} END"
 
@@ -277,7 +287,7 @@ def _integer_text(raw: str, physical: str) -> str | None:
         return f"CASE WHEN {inside} AND {raw} = floor({raw}) THEN {plain(f'CAST({raw} AS BIGINT)')} END"
     if physical in TEXTS:
         text = _trimmed(raw)
-        return f"CASE WHEN {_matches(text, INTEGER_TEXT)} THEN {plain(f'CAST({text} AS BIGINT)')} END"
+        return f"CASE WHEN {matches(text, INTEGER_TEXT)} THEN {plain(f'CAST({text} AS BIGINT)')} END"
     return None
 
 
@@ -340,4 +350,4 @@ def _text_moment(text: str, first: int, last: int) -> str:
     seconds = f"CAST(({hour}) * 3600 + ({minute}) * 60 + ({second}) AS BIGINT)"
     moment = f"{days} * {DAY} + {seconds} * 1000000 + {micros} - {_offset(text)}"
     guarded = f"CASE WHEN {valid} THEN {_within(moment, str(first), str(last))} END"
-    return f"CASE WHEN {_matches(text, MOMENT_TEXT)} THEN {guarded} END"
+    return f"CASE WHEN {matches(text, MOMENT_TEXT)} THEN {guarded} END"

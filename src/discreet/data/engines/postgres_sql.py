@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.data.columns import Column, Date, Integer
-from discreet.data.engines import codes, postgres_codes
+from discreet.data.engines import codes, hashing, postgres_codes
 from discreet.data.engines.dialect import UnitKind, no_name, widened
-from discreet.data.engines.postgres_codes import FLOATS, INTEGERS, TEXTS, plain, scale
+from discreet.data.engines.postgres_codes import FLOATS, INTEGERS, TEXTS, matches, plain
 
 if TYPE_CHECKING:
     from sqlglot import Expr
@@ -67,6 +67,14 @@ class PostgreSQL:
     def md5_word(self, text: str, index: int) -> str:
         return f"CAST(CAST('x' || substr(md5({text}), {8 * index + 1}, 8) AS BIT(32)) AS BIGINT)"
 
+    def whole(self, text: str) -> str:
+        number = f"CAST({text} AS NUMERIC)"
+        cases = (
+            f"WHEN {number} BETWEEN -{1 << 63} AND {(1 << 63) - 1} THEN CAST({number} AS BIGINT)",
+            f"WHEN {number} BETWEEN {1 << 63} AND {(1 << 64) - 1} THEN CAST({number} - {1 << 64} AS BIGINT)",
+        )
+        return f"CASE WHEN {matches(text, hashing.WHOLE_TEXT)} THEN CASE {' '.join(cases)} END END"
+
     def code(self, column: Column, *, name: str, physical: str) -> str:
         return postgres_codes.code(column, name=name, physical=physical)
 
@@ -83,7 +91,7 @@ class PostgreSQL:
         if physical in FLOATS:
             return _float_text(raw), "VARCHAR"
         if physical.startswith("numeric"):
-            return _numeric_text(raw, physical), "VARCHAR"
+            return _numeric_text(raw), "VARCHAR"
         if physical.startswith(("date", "timestamp")):
             return f"regexp_replace({plain(raw)}, '^(\\S+)(.*) BC$', '\\1 (BC)\\2')", "VARCHAR"
         if physical not in TEXTS | {"boolean", "uuid", "time without time zone"}:
@@ -91,30 +99,20 @@ class PostgreSQL:
         return plain(raw), "VARCHAR"
 
 
-def _numeric_text(raw: str, physical: str) -> str:
-    """With all places where there is a scale, else without trailing zeros; NaN names nobody."""
-    decimal = scale(physical)
-    text = plain(f"trim_scale({raw})" if decimal is None else raw)
-    if decimal is not None and decimal[0] == decimal[1]:
-        text = f"regexp_replace({text}, '^(-?)0[.]', '\\1.')"
-    return f"CASE WHEN {raw} <> CAST('NaN' AS NUMERIC) THEN {text} END"
+def _numeric_text(raw: str) -> str:
+    """Without zeros at its end; NaN and the infinities name nobody."""
+    odd = ", ".join(f"CAST('{word}' AS NUMERIC)" for word in ("NaN", "Infinity", "-Infinity"))
+    return f"CASE WHEN {raw} NOT IN ({odd}) THEN {plain(f'trim_scale({raw})')} END"
 
 
 def _float_text(raw: str) -> str:
-    """The shortest digits of the double; without an exponent from 10^-4 to 10^16, and then always with a point.
-
-    DuckDB drops one more digit of some doubles above 2^53, which no longer tell integers apart: of a unit with
-    such a name the two engines may keep different rows.
-    """
+    """A whole number as one, else the shortest digits of the double, without an exponent from 10^-4 on."""
     value = f"CAST({raw} AS DOUBLE PRECISION)"
     text = plain(value)
-    fixed = plain(f"CAST({text} AS NUMERIC)")
     cases = (
-        f"WHEN {value} = 0 THEN '0.0'",
-        f"WHEN {value} = CAST('NaN' AS DOUBLE PRECISION) THEN NULL",
-        f"WHEN abs({value}) = CAST('inf' AS DOUBLE PRECISION) THEN replace({text}, 'Infinity', 'inf')",
-        f"WHEN abs({value}) >= CAST('1e-4' AS DOUBLE PRECISION) AND abs({value}) < CAST('1e16' AS DOUBLE PRECISION) "
-        f"THEN CASE WHEN strpos({fixed}, '.') > 0 THEN {fixed} ELSE {fixed} || '.0' END",
+        f"WHEN NOT abs({value}) <= CAST('{1 << 53}' AS DOUBLE PRECISION) THEN NULL",  # nor is NaN, above all
+        f"WHEN {value} = floor({value}) THEN {plain(f'CAST({value} AS BIGINT)')}",
+        f"WHEN abs({value}) >= CAST('1e-4' AS DOUBLE PRECISION) THEN {plain(f'CAST({text} AS NUMERIC)')}",
     )
     return f"CASE {' '.join(cases)} ELSE {text} END"
 

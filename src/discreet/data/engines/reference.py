@@ -220,8 +220,9 @@ def reference(aggregation: Aggregation, rows: Candidates, *, dialect: Dialect = 
 
 def kept_rows(aggregation: Aggregation, rows: Candidates, layers: str, dialect: Dialect) -> str:
     """The rows that remain after bounding."""
-    split = hashing.words_sql if rows.unit == "BIGINT" else hashing.text_words_sql
-    layers = _layer(layers, dialect, **dict(zip(("w0", "w1"), split("u", dialect), strict=True)))
+    assert rows.unit is not None
+    split = hashing.unit_words_sql("u", rows.unit, dialect)
+    layers = _layer(layers, dialect, **dict(zip(("w0", "w1"), split, strict=True)))
     texts, names = [f"t{i}" for i in range(rows.texts)], ["g"]
     for text in texts:  # a missing text is told from an empty one
         first, second = hashing.text_words_sql(f"COALESCE({text}, '')", dialect)

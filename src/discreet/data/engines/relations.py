@@ -149,8 +149,8 @@ def _between(value: str, bounds: Value) -> str:
 def _bound(node: Bound, found: Rows, dialect: Dialect) -> Rows:
     """The first rows of each unit in the order of the keyed hash of their contents, NULLs told apart."""
     unit = dialect.quoted(UNIT)
-    split = hashing.words_sql if found.unit == "BIGINT" else hashing.text_words_sql
-    words, order = list(split(unit, dialect)), []
+    assert found.unit is not None
+    words, order = list(hashing.unit_words_sql(unit, found.unit, dialect)), []
     for name in node.columns:
         column = dialect.quoted(name)
         missing = f"CASE WHEN {column} IS NULL THEN 1 ELSE 0 END"

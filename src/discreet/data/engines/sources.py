@@ -14,8 +14,10 @@ import csv
 import functools
 import glob
 import gzip
+import numbers
 import os
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     import duckdb
     import pandas
     import pyarrow
+
+
+FAR = 1 << 53  # a double beyond it stands for several integers
 
 
 def attach(connection: duckdb.DuckDBPyConnection, sources: Sequence[object]) -> list[str]:
@@ -251,12 +256,32 @@ def _pandas(frame: pandas.DataFrame) -> pyarrow.Table:
     return pyarrow.table(made)
 
 
+def _written(value: object) -> str:
+    """Bytes as the text that they are, a whole number as one, whatever type holds it, and all else by its own text.
+
+    So a column of objects is read as one of their type would be.
+    """
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:  # such bytes may still name somebody
+            return repr(value)
+    if isinstance(value, float | Decimal | numbers.Real) and not isinstance(value, int) and _whole(value):
+        return str(int(value))  # type: ignore[arg-type]
+    return str(value)
+
+
+def _whole(value: object) -> bool:
+    """Whether a number is one of the integers that every type of number tells from its neighbours."""
+    return -FAR <= value <= FAR and value == int(value)  # type: ignore[operator, call-overload]
+
+
 def _text(value: object) -> str | None:
     """The text of one Python value, or None where it has none or is absent; never an error."""
     try:
         if value is None or type(value).__name__ in ("NaTType", "NAType") or value != value:  # NaN differs from itself
             return None
-        text = str(value)
+        text = _written(value)
         text.encode()
     except Exception:  # an array, a signalling NaN, half a surrogate pair, ...
         return None

@@ -71,6 +71,9 @@ def code(column: Column, *, name: str, physical: str) -> str:
     raw = quoted(name)
     if is_text(physical):
         raw, physical = bytewise(raw, physical), "string"
+    elif physical == "binary":
+        text = matches(f"lower(hex({raw}))", codes.UTF8_HEX)
+        raw, physical = f"CASE WHEN {text} THEN CAST({raw} AS STRING) END", "string"
     match column:
         case Integer() | Real():
             made = _number(column, raw, physical, name)

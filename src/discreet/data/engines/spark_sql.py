@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.data.columns import Column, Date, Integer
-from discreet.data.engines import spark_codes
+from discreet.data.engines import hashing, spark_codes
 from discreet.data.engines.dialect import UnitKind, no_name
 
 if TYPE_CHECKING:
@@ -72,6 +72,15 @@ class SparkSQL:
 
     def md5_word(self, text: str, index: int) -> str:
         return f"CAST(conv(substr(md5({text}), {8 * index + 1}, 8), 16, 10) AS BIGINT)"
+
+    def whole(self, text: str) -> str:
+        number = f"TRY_CAST({text} AS DECIMAL(20, 0))"
+        large = f"CAST({number} - {1 << 64}BD AS BIGINT)"
+        cases = (
+            f"WHEN {number} BETWEEN -{1 << 63}BD AND {(1 << 63) - 1}BD THEN CAST({number} AS BIGINT)",
+            f"WHEN {number} BETWEEN {1 << 63}BD AND {(1 << 64) - 1}BD THEN {large}",
+        )
+        return f"CASE WHEN {spark_codes.matches(text, hashing.WHOLE_TEXT)} THEN CASE {' '.join(cases)} END END"
 
     def code(self, column: Column, *, name: str, physical: str) -> str:
         return spark_codes.code(column, name=name, physical=physical)

@@ -18,6 +18,7 @@ from discreet.data.engines.kernels import ODD, PARTS, READ32, READ64, compiled
 
 _SINES = np.array([int(abs(math.sin(i + 1)) * 2**32) for i in range(64)], np.uint32)  # RFC 1321
 _TURNS = np.array([7, 12, 17, 22] * 4 + [5, 9, 14, 20] * 4 + [4, 11, 16, 23] * 4 + [6, 10, 15, 21] * 4, np.uint32)
+_TENTH = np.uint64(((1 << 64) - 1) // 10)  # the largest of 64 bits is ten times that and 5
 _READ8 = numba.types.Array(numba.uint8, 1, "C", readonly=True)
 
 
@@ -194,10 +195,43 @@ def md5_words(words, first, last, block):
     return swapped(a0), swapped(b0)
 
 
+@compiled()
+def whole_number(words, first, last):
+    """Whether words[first:last] write a whole number from -2^63 to 2^64 - 1 canonically, and that modulo 2^64."""
+    none, x = np.uint64(0), np.uint64(0)
+    if last - first > 3:  # -9223372036854775808 has 20 characters
+        return False, none
+    tail = words[last - 1]
+    length = 8 * (last - first) - 1
+    while tail >> np.uint64(56) == 0:
+        tail <<= np.uint64(8)
+        length -= 1
+    negative = length > 0 and (words[first] & np.uint64(0xFF)) == np.uint64(45)
+    digits = length - 1 if negative else length
+    if digits < 1 or digits > 20:
+        return False, none
+    for j in range(length - digits, length):
+        digit = ((words[first + j // 8] >> np.uint64(8 * (j % 8))) & np.uint64(0xFF)) - np.uint64(48)
+        if digit > np.uint64(9):  # also what is below, which wraps
+            return False, none
+        if digit == 0 and j == length - digits and (digits > 1 or negative):
+            return False, none
+        if x > _TENTH or (x == _TENTH and digit > np.uint64(5)):
+            return False, none
+        x = x * np.uint64(10) + digit
+    if negative:
+        return x <= np.uint64(1 << 63), ~x + np.uint64(1)
+    return True, x
+
+
 @compiled("void(int64[::1], int64, int64[::1], uint64[::1], uint64[:, ::1])")
 def text_words(units, found, at, arena, words):
-    """The words of each unit that the keyed hash takes in."""
+    """The words of each unit that the keyed hash takes in: `hashing.unit_words_sql`."""
     block = np.empty(16, np.uint32)
     for k in range(found):
         i = units[k]
-        words[k, 0], words[k, 1] = md5_words(arena, at[i], at[i + 1], block)
+        whole, x = whole_number(arena, at[i], at[i + 1])
+        if whole:
+            words[k, 0], words[k, 1] = x & np.uint64(0xFFFFFFFF), x >> np.uint64(32)
+        else:
+            words[k, 0], words[k, 1] = md5_words(arena, at[i], at[i + 1], block)
