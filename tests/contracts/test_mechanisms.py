@@ -98,7 +98,7 @@ class Case:
 
 
 NOT_INTEGERS = (1.0, math.nan, math.inf, True, "3", None, [0.5], np.array([1.5]), np.array([math.nan]), [True])
-NOT_SCORES = ([], [0.5, 1.0], [math.nan, 1], [True, False], ["a", "b"], np.array([[1, 2], [3, 4]]), 3, None)
+NOT_SCORES = ([], [0.5, 1.0], [0.5, math.nan, 1], [True, False], ["a", "b"], np.array([[1, 2], [3, 4]]), 3, None)
 SELECTIONS = [
     make(epsilon=Fraction(1, 2), sensitivity=1, **more)
     for make in (Exponential, PermuteAndFlip, NoisyMax)
@@ -132,17 +132,15 @@ CASES = [
         for at in (0, 4)
     ),
     *(
-        Case(
-            RandomizedResponse(epsilon=1, categories=k), 1, wrong_reports, bad_values=(k, -1, 0.5, math.nan, "1", None)
-        )
+        Case(RandomizedResponse(epsilon=1, categories=k), 1, wrong_reports, bad_values=(0.5, math.nan, "1", None))
         for k in (2, 5)
     ),
-    Case(RandomizedResponse.with_truth_probability("3/4"), 0, wrong_reports, bad_values=(2, [0, 2], [0.5])),
+    Case(RandomizedResponse.with_truth_probability("3/4"), 0, wrong_reports, bad_values=(0.5, [0.5])),
     Case(
         OnLattice(mechanism=Laplace(epsilon=1, sensitivity=CENTS.sensitivity(1)), lattice=CENTS),
         2.5,
         array_errors,
-        bad_values=(math.nan, math.inf, True, None, "many", np.array([math.nan])),
+        bad_values=(True, "many", np.array(["many"]), np.array([True])),
     ),
     *(Case(choice, (9, 7, 5, 0), selection_errors, {"size": 4}, NOT_SCORES) for choice in SELECTIONS),
     Case(SPARSE, (0, 20, 5, 15, 12), threshold_errors, {"queries": 5}, NOT_SCORES[1:]),

@@ -181,9 +181,10 @@ def test_bad_parameters_and_strings_are_refused_without_quoting_them():
     ):
         with pytest.raises(ParameterError):
             HeavyHitters(**{"bits": 8, "epsilon": 1, **bad})
-    for strings in ([777], [-5], [0.5], [[1]], ["a"]):
-        with pytest.raises(ParameterError) as caught:
+    for strings in (np.array([0.5]), [[1]], np.array(["a"])):
+        with pytest.raises(ParameterError):
             HeavyHitters(bits=8, epsilon=1)(strings)
-        assert "777" not in str(caught.value)
+    assert HeavyHitters(bits=8, epsilon=1).checked([777, -5, None, 2**70, 9]).tolist() == [255, 0, 0, 255, 9]
+    assert HeavyHitters(bits=64, epsilon=1).checked([2**64 - 1]).tolist() == [2**64 - 1]
     with pytest.raises(UnsupportedError, match="so few users"):
         HeavyHitters(bits=8, epsilon=0.1)([1, 2, 3])

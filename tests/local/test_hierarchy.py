@@ -181,6 +181,6 @@ def test_servers_merge_and_bad_parameters_are_refused():
     for bad in ({"epsilon": 0, "size": 4}, {"epsilon": 1, "size": 1}, {"epsilon": 1, "size": 4, "branches": 1}):
         with pytest.raises(ParameterError):
             HierarchicalRanges(**bad)
-    for values in ([30], [-1], [0.5]):
-        with pytest.raises(ParameterError):
-            protocol.client().report(values)
+    with pytest.raises(ParameterError):
+        protocol.client().report(np.array([0.5]))
+    assert protocol.checked([30, -1, None]).tolist() == [29, 0, 0]

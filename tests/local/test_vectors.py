@@ -144,10 +144,21 @@ def test_errors_hold_for_each_coordinate(kind):
 
 
 @pytest.mark.parametrize("kind", VECTORS)
-@pytest.mark.parametrize("bad", [[[1.0, 1.0, 0.0]], [[math.nan, 0, 0]], [[0.0, 0.0]], [0.5], [["a", "b", "c"]]])
-def test_vectors_outside_the_ball_are_refused(kind, bad):
+@pytest.mark.parametrize("bad", [[[0.0, 0.0]], [0.5], np.array([["a", "b", "c"]])])
+def test_rows_of_another_shape_or_type_are_refused(kind, bad):
     with pytest.raises(ParameterError):
         kind(epsilon=1, dimension=3).client().report(bad)
+
+
+@pytest.mark.parametrize("kind", VECTORS)
+def test_vectors_outside_the_ball_are_cut_to_it_and_what_is_no_number_is_zero(kind):
+    protocol = kind(epsilon=1, dimension=3, radius=2)
+    held = protocol.checked([[2.0, 2.0, 0.0], [math.nan, None, 1], [math.inf, 0, 0], [1e300, -1e300, 0], [0, 0, 0.5]])
+
+    assert np.allclose(
+        held, [[0.5**0.5, 0.5**0.5, 0], [0, 0, 0.5], [1, 0, 0], [0.5**0.5, -(0.5**0.5), 0], [0, 0, 0.25]]
+    )
+    assert (np.linalg.norm(held, axis=1) <= 1 + 1e-12).all()
 
 
 @pytest.mark.parametrize("kind", VECTORS)

@@ -215,7 +215,7 @@ def test_rejects_bad_parameters(wrong):
         PrivateQuantile(**{"quantiles": [0.5], "epsilon": 1, "lower": 0, "upper": 100, "step": 0.01} | wrong)
 
 
-@pytest.mark.parametrize("values", [[np.nan, 1.0], [np.inf], ["a"], [[1.0, 2.0]], [True, False], [1j], None, 5.0])
+@pytest.mark.parametrize("values", [np.array(["1.0"]), [[1.0, 2.0]], np.array([True]), np.array([1j]), None, 5.0])
 def test_rejects_numbers_it_cannot_rank_before_anything_is_drawn(values):
     class Silent:
         def words(self, count):

@@ -5,19 +5,20 @@ Vertices are 0, 1, ..., vertices - 1 and their number is public, as both relatio
     EdgeNeighbours   one edge is added or removed
     NodeNeighbours   the edges at one vertex are changed, however many
 
-Edges are undirected; loops are dropped and an edge listed twice is one edge, so that no step of
-either relation changes more than it says.  The adjacency is compressed by rows: the neighbours of
+Edges are undirected; loops are dropped, as are edges that lead to what is no vertex, and an edge listed twice is one
+edge, so that no step of either relation changes more than it says, and no edge decides whether a call fails.
+The adjacency is compressed by rows: the neighbours of
 v are indices[indptr[v] : indptr[v + 1]], in increasing order.  Memory is linear in the edges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import DomainError, ParameterError, require
+from discreet.errors import ParameterError, require
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,8 +58,7 @@ class Graph:
         """
         import numpy as np
 
-        ends = np.asarray(edges)
-        ends = ends.reshape(0, 2) if ends.size == 0 else ends
+        ends = _pairs(edges)
         require(ends.ndim == 2 and ends.shape[1] == 2, "edges as pairs of vertices", dimensions=ends.ndim)
         if isinstance(vertices, (int, np.integer)):
             require(not isinstance(vertices, bool) and 0 <= vertices <= MOST, "0 <= vertices < 2^31", vertices=vertices)
@@ -67,7 +67,8 @@ class Graph:
         require(names.ndim == 1 and names.size <= MOST, "a list of vertices", vertices=type(vertices).__name__)
         require(names.size == len(vertices), "vertices without repetition", distinct=names.size, listed=len(vertices))
         if names.dtype.kind in "iu" and ends.size:
-            ends = _exactly(np.asarray(edges, dtype=object) if ends.dtype.kind not in "iu" else ends, names.dtype)
+            require(ends.dtype.kind in "iuO", "vertices as integers, as they are listed", dtype=str(ends.dtype))
+            ends = _exactly(ends, names.dtype)
         return cls._from_ends(*_named(ends, names, np.asarray(vertices)), names.size)
 
     @classmethod
@@ -79,9 +80,8 @@ class Graph:
         import pyarrow.parquet as pq
 
         table = pq.read_table(path, columns=[source, target], use_threads=False, pre_buffer=False)
-        if table.column(source).null_count or table.column(target).null_count:
-            raise DomainError("an edge without one of its two vertices")
-        ends = [table.column(name).to_numpy() for name in (source, target)]
+        kept = table.drop_null()  # an edge without one of its two vertices is none
+        ends = [kept.column(name).to_numpy() for name in (source, target)]
         return cls.from_edges(np.column_stack(ends), vertices=vertices)
 
     @classmethod
@@ -109,9 +109,7 @@ class Graph:
         import numpy as np
         from scipy.sparse import coo_array
 
-        if u.size and (min(u.min(), v.min()) < 0 or max(u.max(), v.max()) >= vertices):
-            raise DomainError("an edge leads to a vertex outside 0 .. vertices - 1")
-        apart = u != v
+        apart = (u != v) & (u >= 0) & (v >= 0) & (u < vertices) & (v < vertices)
         rows, columns = u[apart].astype(np.int32), v[apart].astype(np.int32)
         one_way = coo_array((np.ones(rows.size, dtype=bool), (rows, columns)), shape=(vertices, vertices)).tocsr()
         both = (one_way + one_way.T).tocsr()  # of truth values, where 1 + 1 = 1
@@ -146,36 +144,77 @@ def checked(graph: object) -> Graph:
     return graph
 
 
+def _pairs(edges: Labels) -> npt.NDArray[Any]:
+    """The edges as an array (edges, 2), of objects where no other type holds all ends of a list as they are."""
+    import numpy as np
+
+    try:
+        ends = np.asarray(edges)
+    except ValueError:  # ends that are themselves lists
+        ends = np.empty(0, dtype=object)
+    if isinstance(edges, (list, tuple)) and len(edges) and ends.dtype.kind not in "iu":
+        ends = np.empty((len(edges), 2), dtype=object)  # else one end would set the type of all
+        for place, pair in enumerate(edges):
+            require(isinstance(pair, Sized) and len(pair) == 2, "edges as pairs of vertices", edges="another kind")
+            ends[place, 0], ends[place, 1] = pair  # type: ignore[misc]
+    return ends.reshape(0, 2) if ends.size == 0 else ends
+
+
 def _numbered(ends: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Both columns, which must hold integers."""
-    require(ends.dtype.kind in "iu" or ends.size == 0, "vertices as integers, or their names", dtype=str(ends.dtype))
+    """Both columns, which must hold integers; in an array of objects -1 stands for what is none."""
+    import numpy as np
+
+    kind = ends.dtype.kind
+    require(kind in "iuO" or ends.size == 0, "vertices as integers, or their names", dtype=str(ends.dtype))
+    if kind == "O" and ends.size:
+        ends = np.array([_whole(end) for end in ends.flat], dtype=np.int64).reshape(ends.shape)
     return ends[:, 0], ends[:, 1]
 
 
+def _whole(end: object) -> int:
+    """The number of a vertex, or -1."""
+    import numpy as np
+
+    number = isinstance(end, (int, np.integer)) and not isinstance(end, bool)
+    return int(end) if number and 0 <= end <= MOST else -1  # type: ignore[operator, call-overload]
+
+
 def _exactly(ends: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    """The same whole numbers in another type: signed and unsigned ones would meet as floats, and lose their ends."""
+    """The edges whose ends are whole numbers of another type, in it: signed and unsigned ones would meet as floats."""
     import numpy as np
 
     if ends.dtype == object:
-        whole = all(isinstance(end, (int, np.integer)) and not isinstance(end, bool) for end in ends.flat)
-        require(whole, "vertices as integers, as they are listed", dtype=str(ends.dtype))
+        whole = [isinstance(end, (int, np.integer)) and not isinstance(end, bool) for end in ends.flat]
+        ends = ends[np.array(whole, dtype=bool).reshape(ends.shape).all(axis=1)]
     range_of = np.iinfo(kind)
-    if not ((ends >= range_of.min) & (ends <= range_of.max)).all():
-        raise DomainError("an edge leads to a vertex that is not in the list")
-    return ends.astype(kind)
+    inside = ((ends >= range_of.min) & (ends <= range_of.max)).astype(bool).all(axis=1)
+    return ends[inside].astype(kind)
 
 
 def _named(
     ends: npt.NDArray[Any], names: npt.NDArray[Any], order: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Both columns, each name replaced by its place in the list."""
+    """Both columns, each name replaced by its place in the list; edges to what is not listed are dropped."""
     import numpy as np
 
     if not ends.size:
         return ends[:, 0].astype(np.int64), ends[:, 1].astype(np.int64)
+    if ends.dtype == object or names.dtype == object:  # of any types, which need not have an order among them
+        at = {name: i for i, name in enumerate(order.tolist())}
+        known = [tuple(at.get(end, -1) if _hashable(end) else -1 for end in pair) for pair in ends.tolist()]
+        found = np.array(known, dtype=np.int64).reshape(-1, 2)
+        return found[:, 0], found[:, 1]
     found = np.minimum(np.searchsorted(names, ends), max(names.size - 1, 0))
-    if not names.size or not (names[found] == ends).all():
-        raise DomainError("an edge leads to a vertex that is not in the list")
+    there = (names[found] == ends).all(axis=1) if names.size else np.zeros(len(ends), dtype=bool)
     place = np.empty(names.size, dtype=np.int64)
     place[np.searchsorted(names, order)] = np.arange(names.size)
-    return place[found[:, 0]], place[found[:, 1]]
+    kept = found[there]
+    return place[kept[:, 0]], place[kept[:, 1]]
+
+
+def _hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True

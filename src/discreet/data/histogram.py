@@ -9,6 +9,7 @@ from discreet.data.arrays import Array, namespace, to_numpy, total, wide
 from discreet.data.domain import Domain
 from discreet.data.records import Records, countable
 from discreet.errors import ParameterError, require
+from discreet.hazmat.bad_values import listed, settle, whole_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,10 +35,12 @@ class Histogram:
         import numpy as np
 
         self.domain = countable(domain)
-        array = np.asarray(counts) if isinstance(counts, list | tuple) else counts
+        array = _counts(counts) if isinstance(counts, list | tuple) else counts
         namespace(array)
         size = math.prod(array.shape)
         require(size == self.domain.size, "one count per cell of the domain", counts=size, cells=self.domain.size)
+        if isinstance(array, np.ndarray):
+            array = _settled(array)
         self.counts = wide(array).reshape(self.shape)  # sums of narrow integers would wrap
 
     @classmethod
@@ -79,3 +82,32 @@ class Histogram:
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("a histogram may be private: it cannot be copied or stored; save a Release instead")
+
+
+def _counts(counts: list[Any] | tuple[Any, ...]) -> npt.NDArray[Any]:
+    """A list as integers, unless one of its elements is a fraction: a NULL is 0 and makes no floats of the others."""
+    import numpy as np
+
+    array = np.asarray(counts) if not isinstance(counts[0] if counts else 0, list | tuple) else listed(counts)
+    if array.dtype.kind in "iub":
+        return array
+    array = listed(counts)
+    found = [whole_in(value) for value in array.ravel()]
+    if any(value is None for value in found):
+        return np.array([float(value) for value in settle(array.ravel(), null=0)]).reshape(array.shape)
+    return np.array(found, dtype=object).reshape(array.shape)
+
+
+def _settled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Counts that add up in 64 bits, cut at a public number that is the same for all cells; NULLs count nothing."""
+    import numpy as np
+
+    if array.dtype.kind == "f":
+        return array if np.isfinite(array).all() else np.nan_to_num(array)
+    most = (1 << 62) // max(1, array.size)
+    if array.dtype == object:
+        inside = [max(-most, min(most, whole_in(value) or 0)) for value in array.ravel()]
+        return np.array(inside, dtype=np.int64).reshape(array.shape)
+    if array.dtype.itemsize < 8 or not array.size or (int(array.min()) >= -most and int(array.max()) <= most):
+        return array
+    return np.array(np.clip(array, max(-most, int(np.iinfo(array.dtype).min)), most), dtype=np.int64)

@@ -2,8 +2,9 @@
 
 Noise is added to a Python integer exactly, and to an array of 64-bit integers with
 saturation: a sum beyond the 64-bit range is clamped to its end, which is
-post-processing of the exact sum, and never wraps.  Types are checked, values are not:
-whether a call raises depends on public facts only.
+post-processing of the exact sum, and never wraps.  Types are checked, values are not: in a
+list of integers a NULL counts as 0 and an infinity as the end of the 64-bit range (`bad_values`),
+so that whether a call raises depends on public facts only.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
+from discreet.hazmat.bad_values import listed, whole_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,14 +39,17 @@ def integers(value: object) -> Integers:
     if isinstance(value, np.integer):
         return int(value)
     if isinstance(value, (list, tuple)):  # exact whatever their size, so that the type depends on no value
-        value = np.array(value, dtype=object)
+        value = listed(value)
     if not isinstance(value, np.ndarray):
         raise _not_integers(type(value).__name__)
     array = value
     if array.dtype == object:
-        if not all(isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in array.flat):
+        found = [whole_in(item) for item in array.flat]  # Python's integers: numpy's own would wrap
+        if any(item is None for item in found):
             raise _not_integers("an object array holding something else")
-        return np.array([int(item) for item in array.flat], dtype=object).reshape(array.shape)  # numpy's own would wrap
+        made = np.empty(len(found), dtype=object)
+        made[:] = found
+        return made.reshape(array.shape)
     if array.dtype.kind not in "iu":
         raise _not_integers(f"an array of {array.dtype}")
     if array.dtype == np.uint64:

@@ -15,6 +15,7 @@ Proof: docs/theory/lattice.md.  Nothing here draws noise; everything is exact.
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
@@ -107,14 +108,14 @@ class Lattice:
         """The floats nearest to step * index, which print the lattice point as short as can be."""
         step = exact(self.step)
         if isinstance(indices, int):
-            return float(indices * step)
+            return _float(indices * step)
         import numpy as np
 
         top, bottom = step.numerator, step.denominator
         largest = int(np.abs(indices).max(initial=0)) if indices.dtype != object else EXACT
         if top * largest < EXACT and bottom < EXACT:
             return indices.astype(np.float64) * top / bottom  # the product is exact: one rounding
-        values = [float(int(k) * step) for k in indices.flat]
+        values = [_float(int(k) * step) for k in indices.flat]
         return np.array(values, dtype=np.float64).reshape(indices.shape)
 
     def sensitivity(self, real: Number, *, size: int = 1, norm: Literal["l1", "l2", "linf"] = "l1") -> int | Number:
@@ -134,3 +135,11 @@ class Lattice:
         whole = math.ceil(steps * steps) - 1
         root = root_up(Fraction(whole + 2 * min(whole, math.isqrt(size * whole)) + size))
         return root.numerator if isinstance(root, Fraction) and root.denominator == 1 else root
+
+
+def _float(value: Fraction) -> float:
+    """The nearest float, and the largest of its sign for what is beyond."""
+    try:
+        return float(value)
+    except OverflowError:
+        return sys.float_info.max if value > 0 else -sys.float_info.max

@@ -67,8 +67,8 @@ class FrequencyOracle(LocalProtocol):
         """Integers (or booleans, of two) in the domain."""
         import numpy as np
 
-        array = np.asarray(values)
-        return cells_of(array.astype(np.int64) if array.dtype == bool and self.size == 2 else array, self.size)
+        bits = self.size == 2 and isinstance(values, np.ndarray) and values.dtype == bool
+        return cells_of(np.asarray(values, dtype=np.int64) if bits else values, self.size)
 
     def decode(self, tally: Tally, n: int) -> Floats:
         """Unbiased fractions of the users, one for each value."""

@@ -22,6 +22,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError, UnsupportedError, require
+from discreet.hazmat.bad_values import listed, whole_in
 from discreet.hazmat.entropy import RandomSource, source
 from discreet.local.chernoff import share_interval
 from discreet.local.coins import pick, positive, whole
@@ -229,18 +230,16 @@ class HeavyHitters:
         return strings, items, missed
 
     def checked(self, strings: npt.ArrayLike) -> Strings:
-        """Unsigned integers of so many bits; messages carry no value."""
+        """Unsigned integers of so many bits: the nearest, and 0 for what is none."""
         import numpy as np
 
-        array = np.asarray(strings)
-        if array.ndim != 1 or array.dtype.kind not in "iu":
+        array = listed(strings) if isinstance(strings, list | tuple) else np.asarray(strings)
+        if array.ndim != 1 or array.dtype.kind not in "iuO":
             raise ParameterError("need a vector of integers, one string for each user")
-        if array.dtype.kind == "i" and array.size and array.min() < 0:
-            raise ParameterError("need unsigned integers, got something else")
-        found = array.astype(np.uint64)
-        if self.bits < 64 and (found >> np.uint64(self.bits)).any():
-            raise ParameterError(f"need integers of {self.bits} bits, got something else")
-        return found
+        most = (1 << self.bits) - 1
+        if array.dtype == object:
+            return np.array([min(max(whole_in(value) or 0, 0), most) for value in array], dtype=np.uint64)
+        return np.minimum(np.maximum(array, 0).astype(np.uint64), np.uint64(most))
 
 
 @lru_cache(maxsize=64)

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError, require
+from discreet.hazmat.bad_values import listed, settle
 from discreet.local.coins import positive, whole
 from discreet.local.protocol import LocalProtocol
 from discreet.privacy.number import Number, exact
@@ -58,16 +59,15 @@ class MeanProtocol(LocalProtocol):
         return [low + part * (high - low) for part in (Fraction(j, 8) for j in (0, 1, 4, 7, 8))]
 
     def checked(self, values: object) -> Array:
-        """The place of each number; numbers outside the interval are refused and not quoted."""
+        """The place of each number, moved to the nearest end where it is outside; the lower end for what is none."""
         import numpy as np
 
-        array = np.asarray(values)
-        if array.ndim != 1 or array.dtype.kind not in "fiu":
+        array = listed(values) if isinstance(values, list | tuple) else np.asarray(values)
+        if array.ndim != 1 or array.dtype.kind not in "fiuO":
             raise ParameterError("need a vector of numbers, one for each user")
         low, high = float(exact(self.lower)), float(exact(self.upper))
-        if not ((array >= low) & (array <= high)).all():  # the message never carries a value; NaN fails too
-            raise ParameterError(f"need numbers in [{low:g}, {high:g}], got something else")
-        share = (array.astype(np.float64) - low) / (high - low)
+        inside = np.clip(settle(array, null=low), low, high).astype(np.float64)
+        share = (inside - low) / (high - low)
         return np.clip(np.rint(share * PLACES), 0, PLACES).astype(np.int64)
 
     def place(self, value: Number) -> int:

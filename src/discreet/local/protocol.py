@@ -22,6 +22,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
 from discreet.errors import DomainError, ParameterError, UnsupportedError, require
+from discreet.hazmat.bad_values import listed, nearest_of
 from discreet.hazmat.entropy import RandomSource, source
 from discreet.local.wire import REPORTS, STATE, Form, opened, pack_state, seal, unpack_state
 from discreet.privacy.event import Event, PureEvent
@@ -217,15 +218,13 @@ class Server:
 
 
 def cells_of(values: object, size: int) -> Array:
-    """Users' values as integers below `size`; the message never carries a value."""
+    """Users' values as integers below `size`: a user who holds another one reports as of the nearest, 0 for none."""
     import numpy as np
 
-    array = np.asarray(values)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
+    array = listed(values) if isinstance(values, list | tuple) else np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "iuO":
         raise ParameterError("need a vector of integers, one value for each user")
-    if array.size and not (array.min() >= 0 and array.max() < size):
-        raise ParameterError(f"need values 0 .. {size - 1}, got something else")
-    return np.ascontiguousarray(array, dtype=np.int64)
+    return np.ascontiguousarray(nearest_of(array, size=size))
 
 
 def run(protocol: LocalProtocol, values: object, *, rng: RandomSource | None = None) -> Server:

@@ -13,6 +13,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError, require
+from discreet.hazmat.bad_values import listed, settle
 from discreet.local.chernoff import bernstein
 from discreet.local.coins import positive, whole
 from discreet.local.protocol import LocalProtocol
@@ -76,16 +77,16 @@ class VectorProtocol(LocalProtocol):
         return self.dimension
 
     def checked(self, values: object) -> Array:
-        """Rows in the ball, as shares of the radius."""
+        """Rows as shares of the radius: longer ones are cut to it, and what is no number counts as 0."""
         import numpy as np
 
-        array = np.asarray(values)
-        if array.ndim != 2 or array.shape[1] != self.dimension or array.dtype.kind not in "fiu":
+        array = listed(values) if isinstance(values, list | tuple) else np.asarray(values)
+        if array.ndim != 2 or array.shape[1] != self.dimension or array.dtype.kind not in "fiuO":
             raise ParameterError(f"need rows of {self.dimension} numbers, one row for each user")
-        rows = array.astype(np.float64) / float(exact(self.radius))
-        if not (np.linalg.norm(rows, axis=1) <= 1 + SLACK).all():  # NaN fails too; the message carries no value
-            raise ParameterError(f"need vectors of norm at most {float(exact(self.radius)):g}, got something else")
-        return rows
+        radius, far = float(exact(self.radius)), 2.0**500
+        rows = np.clip(settle(array, null=0), -far * radius, far * radius).astype(np.float64) / radius
+        lengths = np.linalg.norm(rows, axis=1)
+        return np.where(lengths > 1 + SLACK, 1 / np.maximum(lengths, 1), 1.0)[:, None] * rows
 
     def tally(self, reports: Array) -> Tally:
         """The sums of the coordinates."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.hazmat.bad_values import settle
 from discreet.hazmat.entropy import RandomSource
 from discreet.hazmat.lattice import Lattice
 from discreet.mechanisms.base import Mechanism
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 class OnLattice:
     """Release a real number, or an array of them, through an integer mechanism.
 
-    The sensitivity of `mechanism` is in steps: take it from `lattice.sensitivity`.
+    The sensitivity of `mechanism` is in steps: take it from `lattice.sensitivity`.  A value that is no number counts
+    as 0, an infinite one as the largest float of its sign, and no value is refused.
 
     >>> from discreet.mechanisms.laplace import Laplace
     >>> cents = Lattice("0.01")
@@ -49,7 +51,7 @@ class OnLattice:
 
     def __call__(self, value: Reals, *, rng: RandomSource | None = None) -> float | npt.NDArray[np.float64]:
         """The private value: a lattice point, as a float."""
-        return self.lattice.value(self.mechanism(self.lattice.index(value), rng=rng))
+        return self.lattice.value(self.mechanism(self.lattice.index(settle(value, null=0)), rng=rng))
 
     def privacy(self) -> Guarantee:
         """That of the mechanism."""

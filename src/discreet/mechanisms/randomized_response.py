@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.errors import ParameterError, require
+from discreet.errors import require
+from discreet.hazmat.bad_values import nearest_of
 from discreet.hazmat.entropy import RandomSource, source
 from discreet.hazmat.exponent import Bounds, exp_bounds
 from discreet.hazmat.integers import integers, shape_of
@@ -99,17 +100,20 @@ class RandomizedResponse:
         return small / (self.categories - (self.categories - 1) * small)
 
     def __call__(self, value: Integers, *, rng: RandomSource | None = None) -> Integers:
-        """The reports: an int for an int or bool, an array for an array."""
+        """The reports: an int for an int or bool, an array for an array; of a category that is not there, the nearest.
+
+        A call that failed would tell that somebody holds such a one.
+        """
         import numpy as np
 
         if isinstance(value, bool | np.bool_):
             value = int(value)
         array = np.asarray(value) if isinstance(value, np.ndarray | list | tuple) else None
-        whole = integers(array.astype(np.int64) if array is not None and array.dtype == bool else value)
-        inside = (0 <= whole < self.categories) if isinstance(whole, int) else bool(_within(whole, self.categories))
-        if not inside:  # the domain is public; the message never carries a value
-            raise ParameterError(f"need categories 0 .. {self.categories - 1}, got something else")
-        return self._report(whole, source(rng))
+        if array is not None and array.dtype == bool:
+            value = array.astype(np.int64)
+        whole = integers(value)
+        inside = nearest_of(whole if not isinstance(whole, int) else [whole], size=self.categories)
+        return self._report(int(inside[0]) if isinstance(whole, int) else inside, source(rng))
 
     def _report(self, whole: Integers, random: RandomSource) -> Integers:
         shape = shape_of(whole)
@@ -203,9 +207,3 @@ def _epsilon(p: Fraction, categories: int) -> Fraction:
     """|ln(p (k - 1) / (1 - p))|, from above: the loss whichever report the coin favours."""
     ratio = p * (categories - 1) / (1 - p)
     return log_up(max(ratio, 1 / ratio))
-
-
-def _within(values: Integers, categories: int) -> object:
-    import numpy as np
-
-    return np.logical_and(np.asarray(values) >= 0, np.asarray(values) < categories).all()

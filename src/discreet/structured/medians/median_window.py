@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import ParameterError, UnsupportedError, require
+from discreet.errors import UnsupportedError, require
+from discreet.hazmat.bad_values import listed, settle
 from discreet.hazmat.lattice import Lattice
 from discreet.privacy.guarantee import Relation
 from discreet.privacy.neighbours import AddRemove, Replace
@@ -113,34 +114,19 @@ class Grid:
         return out
 
 
-def numbers(values: Values) -> npt.NDArray[Any]:
+def numbers(values: Values, *, null: Number | None) -> npt.NDArray[Any]:
     """A row of finite numbers, as an array; of a list each stays as it is, since one would set the type of all.
 
-    >>> numbers([2**60 + 1, 0.5])
+    What is no number is dropped where `null` is None, and else counts as that.
+
+    >>> numbers([2**60 + 1, 0.5, float("nan")], null=None)
     array([1152921504606846977, 0.5], dtype=object)
     """
     import numpy as np
 
-    listed = isinstance(values, (list, tuple))
-    array = np.asarray(values, dtype=object if listed else None)
-    if array.dtype.kind not in ("O" if listed else "iuf") and array.size:
-        raise ParameterError(f"need numbers, got an array of {array.dtype}")
-    require(array.ndim == 1, "one row of numbers", dimensions=array.ndim)
-    if listed:
-        require(all(_finite(value) for value in array), "finite numbers", rows=type(values).__name__)
-        return array
-    array = array if array.size else np.empty(0)
-    require(array.dtype.kind != "f" or bool(np.isfinite(array).all()), "finite numbers", dtype=str(array.dtype))
-    return array
-
-
-def _finite(value: object) -> bool:
-    """Whether it is a whole number, or a finite one in floating point."""
-    import numpy as np
-
-    if isinstance(value, (int, np.integer)):
-        return not isinstance(value, bool)
-    return isinstance(value, (float, np.floating)) and math.isfinite(value)
+    public = listed(values) if isinstance(values, (list, tuple)) else np.asarray(values)
+    require(public.ndim == 1, "one row of numbers", dimensions=public.ndim)
+    return settle(public, null=null) if public.size or public.dtype.kind in "iufO" else np.empty(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,7 +153,7 @@ class Window:
     @classmethod
     def around(cls, values: Values, grid: Grid, *, reach: int, neighbours: Relation) -> Window:
         """Select what is needed in O(n)."""
-        array = numbers(values)
+        array = numbers(values, null=None if neighbours is AddRemove else grid.lower)
         n, even = array.size, array.size % 2 == 0
         if neighbours is AddRemove:
             centre, arm = n // 2, (reach + 1) // 2

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.errors import ParameterError, require
+from discreet.errors import ParameterError
+from discreet.hazmat.bad_values import listed, settle
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,24 +36,39 @@ class Points(NamedTuple):
 
 
 def reals(values: object) -> Reals:
-    """One row of numbers in double precision.
+    """One row of numbers in double precision; those that are none are left out.
 
-    >>> reals(["a"])
+    >>> import numpy as np
+    >>> reals([3, "a", None, float("nan")])
+    array([3.])
+    >>> reals(np.array(["a"]))
     Traceback (most recent call last):
     discreet.errors.ParameterError: need one row of numbers, got an array of <U1
     """
     import numpy as np
 
-    array = np.asarray(values)
-    if array.ndim == 1 and array.dtype == object and all(type(value) in (int, float) for value in array):
-        array = np.array([_float(value) for value in array])  # numpy has no type for whole numbers beyond 64 bits
-    if array.ndim != 1 or array.dtype.kind not in "iuf":
+    array = np.asarray(values) if not isinstance(values, (list, tuple)) else _fast(values)
+    if array.ndim != 1 or array.dtype.kind not in "iufO":
         what = f"an array of {array.dtype}" if array.ndim == 1 else f"{array.ndim} axes"
         raise ParameterError(f"need one row of numbers, got {what}")
-    return np.ascontiguousarray(array, dtype=np.float64)
+    found = settle(array, null=None)  # n is private: what is no number is not there
+    if found.dtype == object:  # numpy has no type for whole numbers beyond 64 bits
+        found = np.array([_float(value) for value in found], dtype=np.float64)
+    return np.nan_to_num(np.ascontiguousarray(found, dtype=np.float64), copy=False)  # beyond doubles: the largest
 
 
-def _float(value: float) -> float:
+def _fast(values: list[Any] | tuple[Any, ...]) -> npt.NDArray[Any]:
+    """As numbers where all are, and else each by itself."""
+    import numpy as np
+
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists among numbers
+        return listed(values)
+    return array if array.dtype.kind in "iuf" and array.ndim == 1 else listed(values)
+
+
+def _float(value: Any) -> float:  # noqa: ANN401 - any finite number
     """The nearest number in double precision; one that is too large for it becomes the largest."""
     try:
         return float(value)
@@ -86,7 +102,7 @@ class RankIndex:
         self.shift = max(0, (self.size - 1).bit_length() - COARSE)
         counts = np.zeros(((self.size - 1) >> self.shift) + 1, dtype=np.int64)
         bad = rank_kernels.coarse(self.values, *self._frame(), self.shift, counts)
-        require(bad == 0, "finite numbers", dtype="float64")
+        assert bad == 0  # `reals` leaves none
         self.starts = np.concatenate([[0], np.cumsum(counts)])
 
     def _frame(self) -> tuple[float, float, float]:
