@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from discreet.threads import threads_by
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -39,6 +41,7 @@ class LinearScore:
     weights: Floats  # in units of the standardised entries over a tenth of the spread of the scores
 
     @classmethod
+    @threads_by(lambda _cls, first, second: first.size + second.size)
     def learn(cls, first: Array, second: Array) -> LinearScore:
         """Newton's method on standardised entries, with a little ridge."""
         import numpy as np

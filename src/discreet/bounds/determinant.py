@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from discreet.bounds.discrepancy_matrix import colourable
 from discreet.privacy.number import down
+from discreet.threads import threads_by
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,6 +120,7 @@ def _determinant(block: list[list[int]]) -> int:
     return sign * matrix[-1][-1]
 
 
+@threads_by(lambda rows: rows.size)
 def _all(rows: Integers) -> list[tuple[tuple[int, ...], tuple[int, ...], float]]:
     """Every square submatrix, with the logarithm of its determinant."""
     import numpy as np
@@ -138,6 +140,7 @@ def _all(rows: Integers) -> list[tuple[tuple[int, ...], tuple[int, ...], float]]
     return found or [((0,), (0,), -math.inf)]
 
 
+@threads_by(lambda rows: rows.size)
 def _greedy(rows: Integers) -> list[tuple[tuple[int, ...], tuple[int, ...], float]]:
     """For each side up to the rank: pivots of largest volume, then exchanges."""
     import numpy as np

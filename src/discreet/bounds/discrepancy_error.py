@@ -35,6 +35,7 @@ from discreet.errors import UnsupportedError, require
 from discreet.privacy.enclosure import exp_down, exp_up, root_bounds
 from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
 from discreet.privacy.number import Number, down, exact, up
+from discreet.threads import threads_by
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -185,6 +186,7 @@ def _every(read: Colourable, budget: Guarantee, n: int, beta: Number) -> Discrep
     return best
 
 
+@threads_by(lambda read, *_: max(read.rows.size, read.rows.shape[1] ** 2))
 def _spectral(read: Colourable, budget: Guarantee, n: int, beta: Number) -> DiscrepancyError:
     """PDisc^2 >= k lambda / m for the least eigenvalue of W_S^T W_S: the vector bound with equal weights."""
     import numpy as np

@@ -18,6 +18,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.threads import threads_by
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -42,6 +44,7 @@ class VectorBound:
     lift: Reals
 
 
+@threads_by(lambda rows, *_, **_named: max(rows.size, rows.shape[1] ** 2))
 def vector_bound(rows: Integers, least: int, *, enough: float = math.inf) -> VectorBound:
     """The certified bound for colourings of at least `least` columns; the search ends once it exceeds `enough`.
 

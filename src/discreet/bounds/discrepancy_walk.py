@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.threads import threads_by
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -26,6 +28,7 @@ MOVES = 200  # of one local search
 FROZEN = 1 - 1e-9
 
 
+@threads_by(lambda rows, *_, **_named: max(rows.size, rows.shape[1] ** 2))
 def edge_walk(rows: Integers, least: int, *, starts: int = STARTS, enough: int = 0) -> Integers:
     """The best colouring found with at least `least` entries that are not 0; the search ends at a value of `enough`.
 

@@ -32,6 +32,7 @@ from discreet.release.gamma2 import gamma2 as factored
 from discreet.release.gamma2_closed import gamma2_lower, marginals_value
 from discreet.release.gamma2_sets import UNIT, Written
 from discreet.release.gamma2_solver import solve
+from discreet.threads import threads_for
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -121,7 +122,8 @@ def _narrow(workload: Workload | npt.ArrayLike, tolerance: float) -> Gamma2Bound
     queries, cells = rows.matrix.shape
     if queries * cells * (cells + 1) // 2 > PAIRED:
         return None
-    left, values, right = np.linalg.svd(rows.matrix, full_matrices=False)
+    with threads_for(rows.matrix.size):
+        left, values, right = np.linalg.svd(rows.matrix, full_matrices=False)
     kept = values > RANK * values[0]
     if kept.sum() >= cells:
         return None

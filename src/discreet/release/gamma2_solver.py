@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Literal
 
 from discreet.release.gamma2_certificate import trace_of_root
 from discreet.release.gamma2_sets import UNIT, Cells, Vectors
+from discreet.threads import threads_by
 
 if TYPE_CHECKING:
     from discreet.release.gamma2_sets import Reals
@@ -43,6 +44,7 @@ class Solution:
     iterations: int
 
 
+@threads_by(lambda rows, columns, **_named: max(rows.dimension, columns.dimension) ** 2)
 def solve(
     rows: Vectors,
     columns: Vectors,

@@ -40,6 +40,7 @@ from discreet.release.online import parts
 from discreet.release.projection_hull import ORIGIN, hull
 from discreet.release.projection_nearest import Nearest, nearest
 from discreet.release.release import Release
+from discreet.threads import threads_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -146,7 +147,8 @@ class LeastSquaresProjection:
     def project(self, noisy: npt.NDArray[np.float64], *, rows: float) -> Nearest:
         """The nearest point of the hull, times `rows`: post-processing."""
         oracle, column = hull(self.workload, rows, origin=not swaps(self.neighbours))
-        return nearest(noisy, oracle, column, gap=self.gap, steps=self.steps)
+        with threads_for(math.prod(self.workload.shape)):
+            return nearest(noisy, oracle, column, gap=self.gap, steps=self.steps)
 
     def _rows(self, held: object, *, rng: RandomSource | None) -> int:
         if self.measures is None:

@@ -26,6 +26,7 @@ from discreet.release.factorization_space import CellSpace, Space
 from discreet.release.gamma2 import FINE, rows_of
 from discreet.release.gamma2_solver import Objective
 from discreet.release.strategies import Strategy, tree
+from discreet.threads import threads_by
 
 if TYPE_CHECKING:
     from discreet.release.gamma2_sets import Reals
@@ -58,6 +59,7 @@ def pure_strategies(space: Space, workload: Workload, *, objective: Objective) -
         weights /= weights.sum()
 
 
+@threads_by(lambda gram, **_named: gram.size)
 def overlay(gram: Reals, *, start: Reals | None = None) -> Reals:
     """T with a small f(T), by a quasi-Newton search from a fixed start.
 

@@ -22,6 +22,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from discreet.errors import require
+from discreet.threads import threads_by
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,6 +64,7 @@ def tardos_length(pirates: int, *, innocent: float, miss: float) -> TardosLength
     return min((_at(pirates, cutoff, innocent, miss) for cutoff in near), key=lambda found: found.length)
 
 
+@threads_by(lambda pirates, *_: NODES * (pirates + 1))
 def _at(pirates: int, cutoff: float, innocent: float, miss: float) -> TardosLength:
     import numpy as np
 

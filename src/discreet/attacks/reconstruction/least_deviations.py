@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.errors import require
+from discreet.threads import threads_by
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +39,7 @@ class Deviations:
     steps: int
 
 
+@threads_by(lambda queries, *_, **_named: max(queries.size, queries.shape[1] ** 2))
 def least_deviations(queries: npt.NDArray[np.uint8], answers: Floats, *, gap: float = 1e-3) -> Deviations:
     """Solve to a relative gap, or until `STEPS` steps are made.
 

@@ -23,6 +23,7 @@ from discreet.learning.linear.losses import RESIDUAL, STEPS, Loss
 from discreet.privacy.event import Event, RepeatedEvent
 from discreet.release.allowance import Allowance
 from discreet.release.noise import variance
+from discreet.threads import one_thread
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,7 +87,6 @@ class Descent:
     ) -> tuple[Floats, Event]:
         """Weights (width, columns) by rows' values `unit` u, for `amount` of the allowance."""
         import numpy as np
-        from threadpoolctl import threadpool_limits
 
         exact, squares = rows.astype(np.float64), (rows * rows).sum(axis=1)
 
@@ -95,7 +95,7 @@ class Descent:
             found = cut(squares, self.loss.residuals(places, classes), self.bound)
             return (exact.T @ found.astype(np.float64)).astype(np.int64)
 
-        with threadpool_limits(1):  # small matrices: threads that wait for one another cost more
+        with one_thread():  # small matrices: threads that wait for one another cost more
             return self.follow(sums, rows.shape[1], columns, count, allowance=allowance, amount=amount, rng=rng)
 
     def follow(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from discreet.hazmat.entropy import RandomSource
 from discreet.release.noise import Noise, variance
+from discreet.threads import one_thread
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,7 +79,10 @@ def first_centres(
     weights = np.where(counts > chance, counts, 0.0) + max(sd, 1e-6) / math.sqrt(number)
     heavy = np.argsort(-weights, kind="stable")[:HEAVIEST]
     middles = (np.stack(np.unravel_index(heavy, (parts,) * axes), axis=1) + 0.5) / parts * 2 - 1
-    with threadpool_limits(1):  # the cells are few, and threads that wait for one another cost more
+    with (
+        one_thread(),
+        threadpool_limits(1, user_api="openmp"),
+    ):  # the cells are few, and threads that wait for one another cost more
         found = Weighted(clusters, n_init=STARTS, random_state=SEED)  # type: ignore[arg-type]
         found.fit(middles, sample_weight=weights[heavy])
     return found.cluster_centers_, math.sqrt(found.inertia_ / weights[heavy].sum())

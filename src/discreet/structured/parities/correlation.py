@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.errors import require
+from discreet.threads import threads_by
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +29,7 @@ STEPS = 60  # Newton steps; about six are taken
 HALVINGS = 30  # of one step, by the rule of Armijo
 
 
+@threads_by(lambda target, **_named: len(target) ** 2)
 def nearest_correlation(target: Matrix, *, tolerance: float = 1e-8) -> Matrix:
     """The correlation matrix nearest to a symmetric matrix; the diagonal of the target is ignored.
 

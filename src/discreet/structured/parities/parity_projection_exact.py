@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsupportedError, require
+from discreet.threads import threads_by
 
 if TYPE_CHECKING:
     from discreet.structured.parities.correlation import Matrix, Vector
@@ -19,6 +20,7 @@ LARGEST = 20  # attributes
 STEPS = 5_000
 
 
+@threads_by(lambda target, **_named: len(target) << max(0, len(target) - 1))
 def nearest_in_polytope(target: Matrix, *, tolerance: float = 1e-9) -> Matrix:
     """The point of the hull of all v v^T nearest to the target off the diagonal, as a matrix with diagonal 1.
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import require
 from discreet.structured.parities.correlation import positive_part
+from discreet.threads import threads_by
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,6 +78,7 @@ def structure(d: int, t: int) -> tuple[Index, int, int]:
     return entries.reshape(size, size), len(order), math.comb(d, t)
 
 
+@threads_by(lambda _noisy, *, d, t, **_named: structure(d, t)[0].size)
 def nearest_moments(noisy: Vector, *, d: int, t: int, weights: Vector | None = None, tolerance: float = 1e-6) -> Vector:
     """The parities of size t of the moment matrix nearest to the noisy ones, as fractions.
 
