@@ -11,7 +11,7 @@ import datetime
 import json
 import os
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
@@ -19,13 +19,30 @@ RESULTS = Path(__file__).parent / "results"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One figure; `holds` is None where nothing is promised."""
+    """One figure; `holds` is None where nothing is promised, and `since` says of which run it is, where not of this."""
 
     what: str
     value: float
     unit: str
     promise: str = ""
     holds: bool | None = None
+    since: str = ""
+
+
+def kept(name: str, *, starting: str = "", folder: Path = RESULTS) -> list[Row]:
+    """The figures of the last run, for what this machine lacks: each says when and where it was measured."""
+    path = folder / f"{name}.json"
+    if not path.exists():
+        return []
+    made = json.loads(path.read_text(encoding="utf-8"))
+    since = f"{made['day']}, {made['machine']}"
+    rows = [Row(**({"since": since} | record)) for record in made["rows"] if record["what"].startswith(starting)]
+    return [replace(row, since=row.since or since) for row in rows]
+
+
+def absent(what: str) -> Row:
+    """In place of what cannot be measured here."""
+    return Row(what=f"{what}: not measured", value=float("nan"), unit="")
 
 
 def publish(name: str, rows: list[Row], *, folder: Path = RESULTS) -> bool:
@@ -36,7 +53,8 @@ def publish(name: str, rows: list[Row], *, folder: Path = RESULTS) -> bool:
     for row in rows:
         verdict = "" if row.holds is None else "  holds" if row.holds else "  FAILS"
         promise = f"  need {row.promise}" if row.promise else ""
-        print(f"  {row.what:{width}}  {row.value:12.4g} {row.unit}{promise}{verdict}")
+        since = f"  (kept: {row.since})" if row.since else ""
+        print(f"  {row.what:{width}}  {row.value:12.4g} {row.unit}{promise}{verdict}{since}")
     folder.mkdir(exist_ok=True)
     records = [asdict(row) | {"value": float(f"{row.value:.4g}")} for row in rows]
     made = {"day": today(), "machine": machine(), "rows": records}

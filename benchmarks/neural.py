@@ -10,8 +10,8 @@ PyTorch on the same card; where there is none the figures of the last run with o
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import itertools
-import json
 import os
 import sys
 import time
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks import RESULTS, Row, publish
+from benchmarks import Row, absent, kept, publish
 from discreet.learning.neural.batches import Batches
 from discreet.learning.neural.noise import NoisySums
 from discreet.learning.neural.per_example_gradients import DenseNetwork
@@ -41,6 +41,8 @@ ON_CARD = "on a card: "
 
 
 def measure() -> list[Row]:
+    if importlib.util.find_spec("torch") is None:
+        return [absent("training of networks: PyTorch is not installed"), *_card()]
     return [*_processor(), *_card()]
 
 
@@ -202,9 +204,7 @@ def _card() -> list[Row]:
     except ImportError:
         seen = False
     if not seen:
-        path = RESULTS / "neural.json"
-        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-        return [Row(**record) for record in kept if record["what"].startswith(ON_CARD)]
+        return kept("neural", starting=ON_CARD) or [absent("training on a card")]
     rows, labels = _data("cuda")
     made = []
     for widths in ((784, 128, 10), (784, 2048, 2048, 10)):

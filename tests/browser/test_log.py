@@ -62,7 +62,7 @@ def test_the_time_of_a_page_that_was_charged_is_that_of_its_slot(served, caplog)
     assert reply.status_code == 200
     assert [line["milliseconds"] for line in pages] == [SLOT * 1000]
     assert [call["milliseconds"] for call in calls if call["route"] == "/v1/ask"] == [SLOT * 1000]
-    assert free[0]["milliseconds"] < SLOT * 1000
+    assert free[0]["milliseconds"] != SLOT * 1000  # its own, however busy the machine is
 
 
 def test_the_twin_that_does_not_give_the_id_back_is_caught(served, caplog, monkeypatch):

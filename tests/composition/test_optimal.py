@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +16,7 @@ from discreet.errors import ParameterError, UnsupportedError
 from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.event import GaussianEvent, PureEvent, RepeatedEvent
 from tests.composition.oracle import binomial_delta, product_delta, response, responses_delta
+from tests.work import calls
 
 fractions = st.fractions(min_value=Fraction(1, 20), max_value=3, max_denominator=20)
 deltas = st.sampled_from([1e-2, 1e-4, 1e-6, 1e-9, 1e-12])
@@ -36,14 +36,11 @@ def test_the_point_of_the_theorem_on_its_grid():
     assert optimal([PureDP(0.1)] * 100, 8.0549e-7).epsilon == pytest.approx(4.8, abs=1e-5)
 
 
-def test_a_hundred_thousand_mechanisms_take_under_a_second():
+def test_a_hundred_thousand_equal_mechanisms_take_a_few_calls_each():
     items = [PureDP("0.001") for _ in range(100_000)]
-    optimal(items[:10], 1e-6)
-    start = time.process_time()
     found = float(optimal(items, 1e-6).epsilon)
-    seconds = time.process_time() - start
 
-    assert seconds < 1
+    assert calls(lambda: optimal(items, 1e-6)) < 3_000_000
     assert 1.367549 < found < 1.36755 * 1.001
     assert binomial_delta(Fraction(1, 1000), 2000, 0.2) > 0  # the oracle itself, at a size it can bear
 

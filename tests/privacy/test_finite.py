@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from fractions import Fraction
 from itertools import chain, combinations, product
 
@@ -19,6 +18,7 @@ from discreet.privacy.number import exact, up
 from discreet.privacy.sensitivity import local
 from tests.privacy.election import CANDIDATES, election, plurality
 from tests.scale import counts
+from tests.work import calls
 
 COUNT = counts(quick=60, full=1000)
 COIN = {0: {0: Fraction(3, 4), 1: Fraction(1, 4)}, 1: {0: Fraction(1, 4), 1: Fraction(3, 4)}}
@@ -434,16 +434,16 @@ def test_the_fast_search_agrees_with_plain_fractions(seed):
         assert mechanism.ratio() == max(laws[a][y] / laws[b][y] for a, b in mechanism.neighbours for y in range(7))
 
 
-def test_a_million_cells_take_seconds():
+def test_a_million_cells_take_a_few_calls_each():
     rng = np.random.default_rng(1)
     rows = rng.dirichlet(np.ones(1000), size=1000).tolist()
-    started = time.process_time()
-    mechanism = FiniteMechanism(
-        {x: dict(enumerate(row)) for x, row in enumerate(rows)}, neighbours=[(x, x + 1) for x in range(999)]
-    )
-    mechanism.epsilon(), mechanism.delta(0.5), mechanism.epsilon_at(0.1)
+    laws, pairs = {x: dict(enumerate(row)) for x, row in enumerate(rows)}, [(x, x + 1) for x in range(999)]
 
-    assert time.process_time() - started < 10
+    def ask():
+        mechanism = FiniteMechanism(laws, neighbours=pairs)
+        mechanism.epsilon(), mechanism.delta(0.5), mechanism.epsilon_at(0.1)
+
+    assert calls(ask) < 20_000_000
 
 
 def test_without_neighbours_nothing_is_told_apart():

@@ -70,15 +70,17 @@ class Patient(Slot):
         return self.start + 3600
 
 
+def whenever(order, slot):
+    """An order whose answer is kept whenever it is ready."""
+    return {**message(order, slot), "store_at": None, "seconds": None}
+
+
 def test_the_twin_that_only_sleeps_to_a_minimum_is_caught(house, scheduled, monkeypatch):
     """Replies that leave when the work is done, but not before a minimum, are late when the work is."""
     noted = running.until
 
     async def at_least(moment):
         await noted(max(moment, time.monotonic()))
-
-    def whenever(order, slot):
-        return {**message(order, slot), "store_at": None, "seconds": None}
 
     monkeypatch.setattr(running, "Slot", Patient)
     monkeypatch.setattr(running, "message", whenever)
@@ -175,8 +177,13 @@ def test_a_full_line_turns_away_free_and_says_when_to_come_back(tmp_path):
     assert len(spends) == len(outcomes) - len(turned)
 
 
-def test_memory_is_limited_and_the_twin_without_limits_is_caught(house, tmp_path):
-    """700 MB at once: refused by the kernel to a child of 512 MB, and there for a child that was not confined."""
+def test_memory_is_limited_and_the_twin_without_limits_is_caught(house, tmp_path, monkeypatch):
+    """700 MB at once: refused by the kernel to a child of 512 MB, and there for a child that was not confined.
+
+    However long either takes: nobody is killed at the end of a slot, and no answer is withheld for being late.
+    """
+    monkeypatch.setattr(running, "Slot", Patient)
+    monkeypatch.setattr(running, "message", whenever)
     folder = tmp_path / "unlimited"
     folder.mkdir()
     file = written(folder)

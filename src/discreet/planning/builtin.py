@@ -1,17 +1,20 @@
 """The mechanisms of the library, as the planner sees them; each is imported when it is first built.
 
-The forecasts of time are rough fits to single runs on one core of a machine of two; those of memory are counted.
+The forecasts of time are rough fits to single runs on one core of a machine of two, as functions of public sizes
+(`work`); those of memory are counted.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import UnsupportedError
+from discreet.planning import work
 from discreet.planning.candidate import Build, Candidate, Cost, ReleaseMechanism
+from discreet.planning.work import LISTED
 from discreet.privacy.guarantee import Guarantee, PureDP
 from discreet.queries.marginals import Marginals
 from discreet.queries.ordered import Thresholds
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.release.release import Release
     from discreet.structured.prefixes.prefix_tree import PrefixTree
 
-LISTED = 1 << 26  # cells of a universe that a mechanism may list
+STATED = 1 << 26  # answers whose variances are written down
 ROUNDS = (10, 30, 100)
 STEPS = 2000  # of a projection, which then states the gap it reached
 
@@ -125,9 +128,14 @@ def _projection(workload: Workload, budget: Guarantee, n: int | None) -> Release
 def _small_database(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:
     if n is None:
         raise UnsupportedError("it needs a public n")
+    from discreet.release import net
     from discreet.release.small_database import SmallDatabase
 
-    return SmallDatabase(workload, budget=budget, n=n)
+    made, cells = SmallDatabase(workload, budget=budget, n=n), workload.domain.size
+    many = (math.lgamma(cells + made.size) - math.lgamma(made.size + 1) - math.lgamma(cells)) / math.log(10)
+    if many + math.log10(cells) > math.log10(net.LISTED):
+        raise UnsupportedError(f"about 10^{many:.0f} candidates of {made.size} rows cannot be listed")
+    return made
 
 
 def _multiplicative_weights(workload: Workload, budget: Guarantee, n: int | None) -> ReleaseMechanism:
@@ -147,24 +155,31 @@ def _listed(workload: Workload) -> None:
 
 def _per_query(workload: Workload) -> Cost:
     queries = len(workload)
-    return Cost(1e-3 + 1e-7 * queries, 64 * queries + 16 * min(workload.domain.size, LISTED))
+    memory = 64 * queries + 16 * min(workload.domain.size, LISTED)
+    return Cost(1e-3 + 1e-7 * queries, memory, work.sensitivities(workload))
 
 
 def _search(workload: Workload) -> Cost:
     cells = min(workload.domain.size, 2048)
-    return Cost(0.1 + 1.5e-5 * cells**2, 100.0 * cells**2)
+    return Cost(0.1 + 1.5e-5 * cells**2, 100.0 * cells**2, work.factored(workload) + _stated(workload))
 
 
 def _tables(workload: Workload) -> Cost:
     queries = len(workload)
-    return Cost(0.05 + 1e-6 * queries, 200 * queries)
+    planning = work.residuals(workload) if isinstance(workload, Marginals) else 0.0
+    return Cost(0.05 + 1e-6 * queries, 200 * queries, planning)
+
+
+def _prefixes(workload: Workload) -> Cost:
+    return replace(_per_query(workload), planning=_stated(workload) if isinstance(workload, Thresholds) else 0.0)
 
 
 def _rounds(rounds: int) -> Callable[[Workload], Cost]:
     def cost(workload: Workload) -> Cost:
         queries, cells = workload.shape
         each = 8e-8 * queries * cells if _written(workload) else 1e-3 + 2e-8 * cells + 2e-6 * queries
-        return Cost(5e-3 + rounds * each, 40.0 * cells)
+        planning = work.each_query(workload) if cells <= LISTED else 0.0
+        return Cost(5e-3 + rounds * each, 40.0 * cells, planning)
 
     return cost
 
@@ -174,33 +189,42 @@ def _written(workload: Workload) -> bool:
     return isinstance(workload, Dense | RandomCounting)
 
 
-def _eigen(workload: Workload) -> Cost:
-    columns = len(workload.domain)
-    return Cost(0.01 + 1e-8 * columns**3, 100.0 * columns**2 + 32 * len(workload))
+def _stated(workload: Workload) -> float:
+    """To write down the variance of every answer: never, where they would not fit in memory."""
+    return 1e-3 + 1e-7 * len(workload) if len(workload) <= STATED else math.inf
+
+
+def _lifted(workload: Workload) -> Cost:
+    if not isinstance(workload, Products):
+        return Cost(0.0, 0.0)
+    side = math.comb(len(workload.domain), max(1, workload.k // 2))
+    return Cost(work.projected_parities(workload), 100.0 * side**2 + 32 * len(workload), 0.02)
 
 
 def _nearest(workload: Workload) -> Cost:
     queries, cells = workload.shape
     seconds = 2e-5 * queries * cells if _written(workload) else 0.05 + 3e-4 * queries + 2e-6 * cells
-    return Cost(seconds, 40.0 * cells)
+    planning = work.sensitivities(workload) + _stated(workload) if cells <= LISTED else 0.0
+    return Cost(seconds, 40.0 * cells, planning)
 
 
 def _online(workload: Workload) -> Cost:
     cells, queries = workload.shape[1], workload.shape[0]
-    return Cost(0.01 + queries * (1e-5 + 2e-9 * cells), 24.0 * cells)
+    planning = 0.01 + work.EACH * queries / 10 if cells <= LISTED else 0.0
+    return Cost(0.01 + queries * (1e-5 + 2e-9 * cells), 24.0 * cells, planning)
 
 
 def _enumerated(workload: Workload) -> Cost:
-    return Cost(1.0, 1e8) if math.log(workload.domain.size) < 20 else Cost(math.inf, math.inf)
+    return Cost(1.0, 1e8, 0.05 + work.each_query(workload))
 
 
 BUILTIN: tuple[Candidate, ...] = (
     Candidate(name="IndependentNoise", build=_independent, cost=_per_query),
     Candidate(name="Factorization", build=_factorization, cost=_search),
     Candidate(name="MarginalRelease", build=_marginal_release, cost=_tables, improved=True),
-    Candidate(name="PrefixTree", build=_prefix_tree, cost=_per_query),
+    Candidate(name="PrefixTree", build=_prefix_tree, cost=_prefixes),
     *(Candidate(name=f"MWEM, {rounds} rounds", build=_mwem(rounds), cost=_rounds(rounds)) for rounds in ROUNDS),
-    Candidate(name="ProjectedParities", build=_parities, cost=_eigen),
+    Candidate(name="ProjectedParities", build=_parities, cost=_lifted),
     Candidate(name="LeastSquaresProjection", build=_projection, cost=_nearest),
     Candidate(name="PrivateMultiplicativeWeights", build=_multiplicative_weights, cost=_online),
     Candidate(name="SmallDatabase", build=_small_database, cost=_enumerated),

@@ -30,14 +30,17 @@ class ReleaseMechanism(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A forecast for two ordinary cores: seconds, and bytes of memory.
+    """A forecast for two ordinary cores: seconds and bytes of memory to run; seconds to build it and state its error.
+
+    It is a function of public sizes, and made before anything is built: the planner looks at what it has time for.
 
     >>> Cost(seconds=0.1, memory=1e6)
-    Cost(seconds=0.1, memory=1000000.0)
+    Cost(seconds=0.1, memory=1000000.0, planning=0.0)
     """
 
     seconds: float
     memory: float
+    planning: float = 0.0
 
 
 Build = Callable[[Workload, Guarantee, int | None], ReleaseMechanism]

@@ -7,16 +7,32 @@ exactly the best, by their variances; where a simulation decides, it is the best
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from discreet.bounds.best import LowerBound
 from discreet.errors import UnsupportedError, require
+from discreet.planning import work
 from discreet.planning.candidate import Candidate, ReleaseMechanism, candidates
 from discreet.planning.floor import floors
-from discreet.planning.predict import Prediction, Question, StandIn, predict, ranked
+from discreet.planning.predict import (
+    RUNS,
+    Allowance,
+    Prediction,
+    Question,
+    StandIn,
+    bound,
+    most_runs,
+    ranked,
+    simulate,
+    state,
+    unknown,
+    wants_runs,
+)
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.neighbours import Neighbours
 from discreet.queries.workload import Workload, swaps
 from discreet.release.noise import relation_for
 
@@ -24,6 +40,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 Objective = Literal["max", "mean"]
+MOMENT = 3.0  # seconds of theorems and lower bounds that are looked at in any case
 
 
 def plan(
@@ -39,7 +56,9 @@ def plan(
     """Predict the error of every mechanism and choose.
 
     Without a relation in the budget, n is public and a row may be replaced; `budget=ZCDP(0.1, neighbours=AddRemove)`
-    plans for a private number of rows, of which n is a guess.  `seconds` limits each simulation.
+    plans for a private number of rows, of which n is a guess.  `seconds` limits the work, all in all: it is counted
+    from forecasts before anything is done, so that the same question has the same plan on a busy machine, and what it
+    does not reach is named in `unseen`.  A few seconds of theorems and bounds are looked at in any case.
 
     >>> from discreet.data import Boolean, Domain
     >>> from discreet.privacy.guarantee import PureDP
@@ -65,13 +84,12 @@ def plan(
         beta=beta,
         seconds=seconds,
     )
-    stand_in = StandIn(question)
-    rows = [predict(one, question, stand_in) for one in (candidates() if among is None else among)]
+    unseen: list[str] = []
+    rows, known = _looked_at(question, candidates() if among is None else among, neighbours, unseen)
     usable = ranked([row for row in rows if row.usable], objective)
     if not usable:
         reasons = "; ".join(f"{row.name}: {row.reason}" for row in rows)
         raise UnsupportedError(f"no mechanism applies to this workload and budget ({reasons})")
-    known = floors(workload, budget=budget, n=n, neighbours=neighbours, beta=beta)
     return Plan(
         question=question,
         objective=objective,
@@ -79,7 +97,47 @@ def plan(
         refused=tuple(row for row in rows if not row.usable),
         floors=tuple(bound for bound in known if not bound.gaussian),
         gaussian=next((bound for bound in known if bound.gaussian), None),
+        unseen=tuple(unseen),
     )
+
+
+def _looked_at(
+    question: Question, among: Sequence[Candidate], neighbours: type[Neighbours], unseen: list[str]
+) -> tuple[list[Prediction], tuple[LowerBound, ...]]:
+    """Theorems first, the cheapest first; then the lower bounds; then simulations, again the cheapest first."""
+    workload, allowance = question.workload, Allowance(question.seconds + MOMENT)
+    costs = {one.name: one.cost(workload) for one in among}
+
+    def over(name: str, seconds: float) -> str:
+        unseen.append(name)
+        most = f"{seconds:.3g} s" if math.isfinite(seconds) else "more memory than there is"
+        return f"not looked at: {name} takes about {most}, and seconds={question.seconds:g} leaves {allowance.left:.3g}"
+
+    found: dict[str, Prediction] = {}
+    for one in sorted(among, key=lambda one: costs[one.name].planning):
+        cost = costs[one.name]
+        if allowance.covers(cost.planning):
+            found[one.name] = state(one, question, cost)
+        else:
+            found[one.name] = unknown(one.name, cost, over(one.name, cost.planning))
+    known: tuple[LowerBound, ...] = ()
+    if allowance.covers(work.bounded(workload)):
+        known = floors(workload, budget=question.budget, n=question.n, neighbours=neighbours, beta=question.beta)
+    else:
+        over("lower bounds", work.bounded(workload))
+    allowance.left = min(allowance.left, question.seconds)
+    stand_in = StandIn(question)
+    for one in sorted(among, key=lambda one: costs[one.name].seconds):
+        row, cost = found[one.name], costs[one.name]
+        if not wants_runs(one, row):
+            continue
+        runs = next((r for r in (most_runs(cost), RUNS) if allowance.covers(stand_in.cost + r * cost.seconds)), 0)
+        if runs:
+            row = simulate(row, stand_in, runs=runs)
+        else:
+            over(f"{one.name}, simulated", stand_in.cost + RUNS * cost.seconds)
+        found[one.name] = bound(row, question) if not row.usable and not row.reason else row
+    return [found[one.name] for one in among], known
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -87,7 +145,7 @@ class Plan:
     """What every mechanism would do, the best first, and what nobody, or nobody unbiased, can do.
 
     `gaussian` is what continuous Gaussian noise on any factorization must have under (epsilon, delta).  It is no floor:
-    mechanisms with other noise, discrete noise among it, may have less.
+    mechanisms with other noise, discrete noise among it, may have less.  `unseen` names what `seconds` did not reach.
 
     >>> import discreet as dc
     >>> found = plan(dc.queries.thresholds(16), n=1000, budget=dc.ZCDP(0.1), seconds=0)
@@ -101,6 +159,7 @@ class Plan:
     refused: tuple[Prediction, ...]
     floors: tuple[LowerBound, ...]
     gaussian: LowerBound | None = None
+    unseen: tuple[str, ...] = ()
 
     @property
     def chosen(self) -> Prediction:

@@ -24,6 +24,7 @@ def text(plan: Plan) -> str:
     lines.append("")
     lines += [f"   {note}" for note in _floors(plan)]
     lines += [f"   not {row.name}: {row.reason}" for row in plan.refused]
+    lines += [f"   {note}" for note in _unseen(plan)]
     return "\n".join(lines)
 
 
@@ -34,7 +35,7 @@ def html(plan: Plan) -> str:
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
         for row in [(f"<- {row[0]}" if i == 0 else row[0], *row[1:]) for i, row in enumerate(_cells(plan))]
     )
-    notes = _floors(plan) + [f"not {row.name}: {row.reason}" for row in plan.refused]
+    notes = _floors(plan) + [f"not {row.name}: {row.reason}" for row in plan.refused] + _unseen(plan)
     listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
     return f"<p>{escape(_title(plan))}</p><table><tr>{head}</tr>{body}</table><ul>{listed}</ul>"
 
@@ -64,6 +65,7 @@ def record(plan: Plan) -> dict[str, object]:
         "chosen": plan.chosen.name,
         "mechanisms": rows,
         "refused": [{"name": row.name, "reason": row.reason} for row in plan.refused],
+        "unseen": list(plan.unseen),
         "bound": None if plan.bound is None else plan.bound.to_dict(),
         "bounds": [floor.to_dict() for floor in plan.floors],
         "gaussian": None if plan.gaussian is None else plan.gaussian.to_dict(),
@@ -84,6 +86,13 @@ def _floors(plan: Plan) -> list[str]:
         limit = f"{plan.gaussian.what} at least {_number(plan.gaussian.value)}"
         lines.append(f"for comparison, {plan.gaussian.who}: {limit}; other noise may have less")
     return lines
+
+
+def _unseen(plan: Plan) -> list[str]:
+    """What the seconds did not reach, by forecast."""
+    if not plan.unseen:
+        return []
+    return [f"not looked at, as seconds={plan.question.seconds:g} do not reach so far: {', '.join(plan.unseen)}"]
 
 
 def _title(plan: Plan) -> str:

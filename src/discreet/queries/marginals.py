@@ -14,6 +14,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -66,7 +67,7 @@ class Marginals(Workload):
     ((('a', 'b'), ('a', 'c'), ('b', 'c')), 12)
     """
 
-    __slots__ = ("domain", "sets", "weights")
+    __slots__ = ("_distinct", "_sizes", "domain", "sets", "weights")
 
     def __init__(
         self, domain: Domain, sets: tuple[tuple[str, ...], ...], weights: Sequence[Number] | None = None
@@ -76,30 +77,35 @@ class Marginals(Workload):
         for names in sets:
             require(len(set(names)) == len(names), "distinct columns in a marginal", names=names)
         self.domain, self.sets = domain, sets
+        self._sizes: tuple[int, ...] | None = None
         self.weights = tuple(exact(weight) for weight in weights) if weights is not None else (Fraction(1),) * len(sets)
         require(len(self.weights) == len(sets), "one weight per marginal", weights=len(self.weights), sets=len(sets))
-        require(all(weight > 0 for weight in self.weights), "weights > 0", least=str(min(self.weights)))
+        self._distinct = {Fraction(1)} if weights is None else set(self.weights)  # of millions of tables, few
+        require(min(self._distinct) > 0, "weights > 0", least=str(min(self._distinct)))
         small_entries(self)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The number of cells of each table."""
-        return tuple(math.prod(self.domain[name].size for name in names) for names in self.sets)
+        """The number of cells of each table, counted once: there may be millions of tables."""
+        if self._sizes is None:
+            sizes = {name: declared.size for name, declared in self.domain.items()}
+            self._sizes = tuple(math.prod([sizes[name] for name in names]) for names in self.sets)
+        return self._sizes
 
     @property
     def entry(self) -> Fraction:
         """The largest weight."""
-        return max(self.weights)
+        return max(self._distinct)
 
     @property
     def integral(self) -> bool:
         """Where the weights are."""
-        return all(weight.denominator == 1 for weight in self.weights)
+        return all(weight.denominator == 1 for weight in self._distinct)
 
     @property
     def weighted(self) -> bool:
         """Whether a weight is not 1."""
-        return any(weight != 1 for weight in self.weights)
+        return any(weight != 1 for weight in self._distinct)
 
     def __len__(self) -> int:
         return sum(self.sizes)
@@ -147,10 +153,12 @@ class Marginals(Workload):
         return self._moved(neighbours, 1)
 
     def _moved(self, neighbours: type[Neighbours], power: int) -> Fraction:
-        if not swaps(neighbours):
-            return sum((weight**power for weight in self.weights), Fraction(0))
-        moving = (weight for weight, size in zip(self.weights, self.sizes, strict=True) if size > 1)
-        return 2 * sum((weight**power for weight in moving), Fraction(0))
+        swapped = swaps(neighbours)
+        if self.weighted:
+            moving = Counter(w for w, size in zip(self.weights, self.sizes, strict=True) if size > 1 or not swapped)
+        else:
+            moving = {Fraction(1): sum(size > 1 for size in self.sizes) if swapped else len(self.sets)}
+        return (1 + swapped) * sum((many * weight**power for weight, many in moving.items()), Fraction(0))
 
     def _places(self) -> list[tuple[int, ...]]:
         order = {name: place for place, name in enumerate(self.domain)}

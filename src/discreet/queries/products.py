@@ -221,7 +221,7 @@ class Products(Workload):
         while index >= math.comb(len(self.domain), degree):
             index -= math.comb(len(self.domain), degree)
             degree += 1
-        names = next(itertools.islice(itertools.combinations(self.domain, degree), index, None))
+        names = _combination(list(self.domain), degree, index)
         if self.kind == "conjunction":
             return Box(self.domain, names, (1,) * degree, (1,) * degree)
         factor = np.array([1, -1] if self.kind == "parity" else [1, 0])
@@ -239,6 +239,18 @@ class Products(Workload):
             "kind": self.kind,
             "at_most": self.at_most,
         }
+
+
+def _combination(names: list[str], degree: int, index: int) -> tuple[str, ...]:
+    """That number in the order of `itertools.combinations`, without those before it."""
+    chosen, first = [], 0
+    for left in range(degree - 1, -1, -1):
+        while (with_first := math.comb(len(names) - first - 1, left)) <= index:
+            index -= with_first
+            first += 1
+        chosen.append(names[first])
+        first += 1
+    return tuple(chosen)
 
 
 _INSIDE = {"parity": "-", "conjunction": "second", "disjunction": "first"}

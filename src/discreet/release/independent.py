@@ -81,6 +81,12 @@ class IndependentNoise:
 
         return np.full(len(self.workload), variance(self.noise))
 
+    def variance_kinds(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        """The one variance, and how many answers have it: a billion answers are not written down to be forecast."""
+        import numpy as np
+
+        return np.array([variance(self.noise)]), np.array([len(self.workload)])
+
     def errors(self) -> error_forms.Errors:
         """The law of the errors: the noise."""
         return error_forms.Independent(self.noise, len(self.workload))

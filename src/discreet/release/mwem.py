@@ -37,9 +37,10 @@ from discreet.privacy.event import ComposedEvent, Event, RepeatedEvent
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import Neighbours, Replace
 from discreet.privacy.number import down, exact
-from discreet.queries.combined import Stacked
+from discreet.queries.combined import Stacked, Weighted
 from discreet.queries.marginals import Marginals
 from discreet.queries.ordered import Ordered
+from discreet.queries.products import Products
 from discreet.queries.workload import Workload, same_domain, swaps
 from discreet.queries.written import RandomCounting
 from discreet.release.counted import counted
@@ -47,6 +48,7 @@ from discreet.release.models.estimate import SHARPEST
 from discreet.release.mwem_average import average
 from discreet.release.mwem_fit import CLOSE, Fit
 from discreet.release.mwem_universe import distances, universe_for
+from discreet.release.net import widest
 from discreet.release.noise import Noise, noise_for, relation_for, variance
 from discreet.release.release import Release
 
@@ -351,4 +353,6 @@ def _largest_move(workload: Workload, neighbours: type[Neighbours]) -> int:
         return 1  # entries are 0 and 1
     if isinstance(workload, Stacked):
         return max(_largest_move(part, neighbours) for part in workload.parts)
+    if isinstance(workload, Products | Weighted):
+        return max(1, widest(workload, neighbours))
     return max(1, *(math.ceil(query.absolute(neighbours)) for query in workload))

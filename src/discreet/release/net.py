@@ -17,8 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import UnsupportedError, require
 from discreet.privacy.neighbours import Neighbours
+from discreet.queries.combined import Stacked, Weighted
 from discreet.queries.marginals import Marginals
+from discreet.queries.ordered import Ordered
+from discreet.queries.products import Products
 from discreet.queries.workload import DENSEST, Workload, swaps
+from discreet.queries.written import RandomCounting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,11 +110,30 @@ def widest(workload: Workload, relation: type[Neighbours]) -> int:
     (3, 3)
     """
     changed = swaps(relation)
-    if isinstance(workload, Marginals):
-        return int(max(workload.weights))
+    match workload:
+        case Marginals() | Ordered():
+            # One cell of one table, or one position of many: nothing moves where there is a single one.
+            weight = workload.entry if isinstance(workload, Marginals) else 1
+            return int(weight) if not changed or workload.domain.size > 1 else 0
+        case RandomCounting():
+            return 1
+        case Products():
+            return _of_products(workload, changed=changed)
+        case Weighted():
+            return math.ceil(abs(workload.weight) * widest(workload.base, relation))
+        case Stacked():
+            return max(widest(part, relation) for part in workload.parts)
     queries, cells = workload.shape
     if queries * cells > DENSEST:
         return int(max(query.absolute(relation) for query in workload))
     matrix = workload.matrix()
     moved = matrix.max(axis=1) - matrix.min(axis=1) if changed else abs(matrix).max(axis=1)
     return int(moved.max())
+
+
+def _of_products(workload: Products, *, changed: bool) -> int:
+    """A sign is turned, which is 2; a conjunction or disjunction begins or ceases to hold; the empty set counts all."""
+    empty_alone = workload.k == 0
+    if workload.kind == "parity":
+        return (0 if empty_alone else 2) if changed else 1
+    return 0 if empty_alone and (changed or workload.kind == "disjunction") else 1

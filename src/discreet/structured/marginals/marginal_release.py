@@ -210,6 +210,13 @@ class MarginalRelease:
         weights = np.array([float(weight) ** 2 for weight in self.workload.weights])
         return np.repeat(weights * self.table_variances(), self.workload.sizes)
 
+    def variance_kinds(self) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """The variance of each table, and how many answers it has."""
+        import numpy as np
+
+        weights = np.array([float(weight) ** 2 for weight in self.workload.weights])
+        return weights * self.table_variances(), np.array(self.workload.sizes)
+
     def errors(self) -> NormalSums:
         """Those of the unbiased answers: sums of independent discrete Gaussians, with the rounding of multipliers."""
         import numpy as np

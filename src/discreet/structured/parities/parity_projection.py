@@ -32,11 +32,11 @@ from discreet.structured.parities.grothendieck import nearest_inner_products
 from discreet.structured.parities.parity_projection_answers import ParityAnswers
 from discreet.structured.parities.parity_projection_bounds import Shape
 from discreet.structured.parities.parity_projection_exact import LARGEST, nearest_in_polytope
+from discreet.structured.parities.parity_projection_lift import LARGEST as LIFTED
 from discreet.structured.parities.parity_projection_lift import (
     as_matrix,
     as_pairs,
     nearest_parities,
-    structure,
     true_parities,
 )
 
@@ -80,7 +80,9 @@ class ParityProjection:
         require(self.body != "exact" or self.d <= LARGEST, f"d <= {LARGEST} for the exact body", d=self.d)
         if self.t > 2:
             require(self.body in ("elliptope", "auto"), "body elliptope or auto for t > 2", body=self.body)
-            structure(self.d + self.t % 2, self.t + self.t % 2)
+            half = (self.t + 1) // 2
+            products = math.comb(self.d + self.t % 2, half)
+            require(products <= LIFTED, f"at most {LIFTED} products of {half} attributes", d=self.d, t=self.t)
         if swaps(self.neighbours):
             require(self.n is not None, "a public n where rows are replaced", n=self.n)
         self.noise  # noqa: B018 - refuse a bad budget now
