@@ -90,7 +90,7 @@ class Writer:
             f"CASE WHEN {self.truth(names, depth - 1)} THEN {again()} ELSE {again()} END",
             f"CASE WHEN {self.truth(names, depth - 1)} THEN {again()} END", f"COALESCE({again()}, {again()})",
             f"WIDTH_BUCKET({again()}, 0, {self.pick('10', '99.5')}, {self.pick('3', '7')})",
-            f"({again()} % {self.pick('7', '2')})",
+            f"({again()} % {self.pick('7', '-2', '0.75')})", f"({again()} // {self.pick('3', '-7', '2.5')})",
         ]  # fmt: skip
         made += [f"EXTRACT({self.pick('year', 'quarter', 'month', 'day', 'dow')} FROM {name})" for name in names["day"]]
         made += [f"EXTRACT({self.pick('hour', 'dow', 'month')} FROM {name})" for name in names["moment"]]

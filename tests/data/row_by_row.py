@@ -14,6 +14,7 @@ from discreet.data.columns import EPOCH, Boolean, Categorical, Date, Identifier,
 from discreet.queries.calendar import Part as Calendar
 from discreet.queries.choice import Case, Extreme
 from discreet.queries.compile import Part
+from discreet.queries.division import Quotient, Remainder
 from discreet.queries.expression import Absolute, Add, Day, Floor, Multiply, Number, Ref, Word
 from discreet.queries.joined import Joined
 from discreet.queries.per_unit import Grouped
@@ -114,6 +115,12 @@ def _value(expression, row):
         case Floor(inner):
             a = number(inner, row)
             return None if a is None else Fraction(math.floor(a))
+        case Quotient(inner, divisor):
+            a = number(inner, row)
+            return None if a is None else Fraction(math.trunc(a / divisor))
+        case Remainder(inner, divisor):
+            a = number(inner, row)
+            return None if a is None else a - divisor * math.trunc(a / divisor)
         case Absolute(inner):
             a = number(inner, row)
             return None if a is None else abs(a)

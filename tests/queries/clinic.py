@@ -234,6 +234,7 @@ class Author:
                 f"{number} + {other}", f"{number} - {other} * 2", f"ABS({number})", f"FLOOR({number} / 7)",
                 f"COALESCE({number}, {other}, 1)", f"LEAST({number}, {other}, 40)", f"GREATEST({number}, {other})",
                 f"LEAST({number}, {other})", f"WIDTH_BUCKET({number}, 0, 40, 5)", f"{number} % 5", f"{number} / 4",
+                f"{number} // -3",
                 f"CASE WHEN {self.test(shown)} THEN {number} ELSE 3 END",
                 f"CASE WHEN {self.test(shown)} THEN {number} END", f"-{number}",
             ]  # fmt: skip

@@ -1,6 +1,7 @@
 """discreet.queries.expression and predicate: compiled integers agree with exact arithmetic on every row."""
 
 import datetime as dt
+import math
 import random
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ import pytest
 from discreet.data.columns import Date
 from discreet.queries.calendar import Part
 from discreet.queries.choice import Case
+from discreet.queries.division import Quotient, Remainder
 from discreet.queries.expression import Absolute, Add, Floor, Multiply, Number, Ref
 from discreet.queries.predicate import And, Compare, IsNull, Member, Not, Or
 from discreet.queries.types import Coded, Numeric, Truth
@@ -37,6 +39,12 @@ def evaluate(expression, row):
         case Floor(a):
             x = evaluate(a, row)
             return None if x is None else Fraction(x.__floor__())
+        case Quotient(a, divisor):
+            x = evaluate(a, row)
+            return None if x is None else Fraction(math.trunc(x / divisor))
+        case Remainder(a, divisor):
+            x = evaluate(a, row)
+            return None if x is None else x - divisor * math.trunc(x / divisor)
         case Absolute(a):
             x = evaluate(a, row)
             return None if x is None else abs(x)
@@ -80,7 +88,10 @@ def number(chance, depth):
     if kind == 6:
         return Floor(number(chance, depth - 1))
     if kind == 7:
-        return Absolute(number(chance, depth - 1))
+        divided = chance.choice([Absolute, Quotient, Remainder])
+        divisor = Fraction(chance.choice([-7, -2, 1, 3, 10]), chance.choice([1, 1, 4]))
+        inner = number(chance, depth - 1)
+        return Absolute(inner) if divided is Absolute else divided(inner, divisor)
     default = None if chance.random() < 0.3 else number(chance, depth - 1)
     return Case(((truth(chance, depth - 1), number(chance, depth - 1)),), default)
 

@@ -10,14 +10,14 @@ noise the smaller error: the choice does not depend on simulations, so that the 
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.composition.price import Item, Price, price
 from discreet.curator.plan import PLANNER, lane_of, rho_of, spending_of
+from discreet.data.canonical import digest, digest_or_none
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import AddRemove
@@ -31,7 +31,7 @@ from discreet.release.reading import Reading
 if TYPE_CHECKING:
     from discreet.data.table import Table
     from discreet.planning import Plan as Forecast
-    from discreet.planning.candidate import ReleaseMechanism
+    from discreet.planning.candidate import Candidate, ReleaseMechanism
 
     Choice = str | Callable[..., ReleaseMechanism]
 
@@ -98,32 +98,29 @@ class Batch:
         event = getattr(mechanism, "event", lambda: None)()
         return event if event is not None and price(event) == self.cost else self.cost
 
-    def described(self, mechanism: ReleaseMechanism | None) -> str:
-        """The mechanism in words: what was asked for, or exactly what was built."""
-        if isinstance(self.choice, str):
-            return self.choice
-        assert mechanism is not None
-        event = getattr(mechanism, "event", lambda: None)()
-        ran = "" if event is None else json.dumps(event.to_dict())
-        settings = ""
-        if is_dataclass(mechanism):  # all of them: what is printed of a mechanism may leave some out
-            named = [one.name for one in fields(mechanism) if one.name not in ("workload", "budget")]
-            settings = json.dumps({name: repr(getattr(mechanism, name)) for name in named})
-        return f"{type(mechanism).__module__}.{type(mechanism).__qualname__} {mechanism!r} {settings} {ran}"
+    @property
+    def named(self) -> bool:
+        """Whether the name says which mechanism runs: one of the library's, or the planner's choice among those."""
+        from discreet.planning.builtin import BUILTIN
+        from discreet.planning.candidate import candidates
 
-    def key(self, mechanism: ReleaseMechanism | None) -> str:
-        """What makes two releases the same."""
+        own = candidates()[
+            len(BUILTIN) :
+        ]  # somebody else's: what they build is the mechanism, not what they are called
+        return isinstance(self.choice, str) and (not own if self.choice == "auto" else self.choice not in _names(own))
+
+    def key(self, mechanism: ReleaseMechanism | None) -> str | None:
+        """What makes two releases the same; None where it is not written which mechanism it is."""
         table = self.table
-        parts: list[Any] = [
+        return digest_or_none(
             "release",
             self.asked,
-            str(self.spending),
-            [str(self.cost.epsilon), str(self.cost.rho), str(self.cost.delta)],
+            self.spending.under(AddRemove),
+            self.cost,
             [self.name, table.unit, table.version, table.rows_per_unit, table.n, self.n],
-            self.described(mechanism),
+            self.choice if self.named else mechanism,
             PLANNER,
-        ]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        )
 
     def text(self) -> str:
         """The question, for the ledger."""
@@ -173,11 +170,15 @@ def batch(
         raise ParameterError(f"need an integer n >= 1, got n={n!r}")
     _fits(workload)
     written = json.dumps(workload.to_dict())  # refused where it has no name
-    asked = hashlib.sha256(written.encode()).hexdigest()
+    asked = digest(written)
     workload = from_dict(json.loads(written))  # our own object: sensitivities are never taken from a caller's class
     spending = spending_of(epsilon, budget)
     row, cost = _lane(workload, spending, reading.table.rows_per_unit)
     return Batch(workload, name, reading, spending, row, cost, n or reading.table.n or ROWS, mechanism, asked)
+
+
+def _names(candidates: Sequence[Candidate]) -> set[str]:
+    return {one.name for one in candidates}
 
 
 def _fits(workload: Workload) -> None:

@@ -54,7 +54,9 @@ class Batches(Declared):
 
         `mechanism` is "auto" (the planner's choice), the name of a registered mechanism, a class such as `MWEM`, or a
         function of `(workload, budget=, n=)` that builds one.  It is called on private data: pass only code you
-        trust.  `n` is a public guess of the number of rows, used by forecasts alone.
+        trust.  The same release again is the same one, free; one by a mechanism of a class that a script or a notebook
+        defines has no key, and is paid for each time.  `n` is a public guess of the number of rows, used by forecasts
+        alone.
         """
         from discreet.curator.release_run import run
 
@@ -140,7 +142,8 @@ class Batches(Declared):
         """Fit a model of `discreet.learning` to a table: settle, spend, read, fit, in that order, as `release` does.
 
         Returns a fitted copy; the promise is for one unit added or removed, with all its rows.  The model is called on
-        private data: pass only code you trust.
+        private data: pass only code you trust.  The same fit again is the same model, free, unless a parameter is a
+        function: such an order has no key, and is paid for each time.
         """
         from discreet.curator.fit_run import fit
 

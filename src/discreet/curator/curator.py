@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -145,6 +146,14 @@ class Curator(Batches):
         item = step.event if price(step.event) == step.price else step.price
         private = [name for name in step.query.tables if not self.tables[name].public]
         return self._charge(item, private, text=str(step.query), key=key_of(step), analyst=analyst, fresh=fresh)
+
+    def _turn(self, key: str | None, *, analyst: str | None) -> AbstractContextManager[None]:
+        """Be the only one who pays for an order; one without a key is never the same as another."""
+        return nullcontext() if key is None else self.ledger.turn(key, analyst=analyst)
+
+    def _recall(self, key: str | None, *, analyst: str | None) -> bytes | None:
+        """What was kept of an order; nothing of one without a key."""
+        return None if key is None else self.ledger.recall(key, analyst=analyst)
 
     def _charge(
         self,

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.curator.plan import Plan, Release, plan
+from discreet.data.relation import Relation
 from discreet.data.table import Table
 from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.mechanisms.gaussian import Gaussian
@@ -297,7 +298,7 @@ def _why(part: Part, chosen: Plan) -> str:
 
 
 def _removed(chosen: Plan) -> tuple[str, ...]:
-    table, found = chosen.table, list(chosen.query.source.removed())
+    found = list(chosen.query.source.removed())
     owner = chosen.query.source.owner
     if owner is not None:
         if chosen.query.source.most is None or chosen.rows < chosen.query.source.most:
@@ -305,11 +306,18 @@ def _removed(chosen: Plan) -> tuple[str, ...]:
         if chosen.query.keys:
             found.append(f"groups of one {owner} beyond {chosen.groups}")
         found.append(f"rows without {owner}")
-    read = sorted(chosen.query.columns())
-    strict = [name for name in read if not table.domain[name].nullable]
-    if strict:
+    if strict := sorted(_strict(chosen)):
         found.append(f"rows where {' or '.join(strict)} is NULL or not as declared")
     return tuple(found)
+
+
+def _strict(chosen: Plan) -> set[str]:
+    """The declared columns that are read and may not be missing, of all tables, also those that sub-queries read."""
+    table, read = chosen.table, chosen.query.columns()
+    scanned = [(table, read)]
+    if isinstance(table.source, Relation):
+        scanned = [(scan.table, frozenset(scan.names)) for scan in table.source.pruned(read).scans()]
+    return {name for one, names in scanned for name in names if not one.domain[name].nullable}
 
 
 def _clamped(chosen: Plan) -> tuple[str, ...]:

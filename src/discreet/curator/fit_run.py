@@ -19,8 +19,6 @@ docs/theory/private_gradients.md, Theorem 3.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -28,6 +26,7 @@ from typing import TYPE_CHECKING, TypeVar
 from discreet.composition.price import Price, price
 from discreet.curator.plan import PLANNER, lane_of, spending_of
 from discreet.curator.release_run import guarded, private
+from discreet.data.canonical import digest_or_none
 from discreet.errors import ParameterError
 from discreet.hazmat.entropy import RandomSource
 from discreet.ledger.request import Receipt, receipt_of
@@ -57,21 +56,17 @@ class Order:
     row: Guarantee  # for one row
     cost: Price
 
-    def key(self) -> str:
-        """What makes two of them the same."""
+    def key(self) -> str | None:
+        """What makes two of them the same, however they are watched; None where a parameter is a caller's function."""
         table = self.reading.table
-        given = self.model.get_params(deep=False) | dict.fromkeys(self.model.watching)  # however it is watched
-        settings = {name: _written(value) for name, value in sorted(given.items())}
-        parts = [
+        return digest_or_none(
             "fit",
-            type(self.model).__qualname__,
-            settings,
-            [list(self.reading.domain.to_dict().items()), self.target],
-            [str(self.cost.epsilon), str(self.cost.rho), str(self.cost.delta)],
+            self.model,
+            [self.reading.domain, self.target],
+            self.cost,
             [self.name, table.unit, table.version, table.rows_per_unit],
             PLANNER,
-        ]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        )
 
     def text(self) -> str:
         """What was asked, of whom and how, for the ledger."""
@@ -114,8 +109,8 @@ def fit(
 
     order = settle(curator, model, table=table, target=target, columns=columns, epsilon=epsilon, budget=budget)
     key = order.key()
-    with curator.ledger.turn(key, analyst=analyst):
-        stored, receipt = None if fresh else curator.ledger.recall(key, analyst=analyst), None
+    with curator._turn(key, analyst=analyst):
+        stored, receipt = None if fresh else curator._recall(key, analyst=analyst), None
         if stored is None:
             _rehearse(order)
             order.reading.ready()  # a missing file or column is free
@@ -182,6 +177,8 @@ def _owed(curator: Curator, order: Order, analyst: str | None, *, fresh: bool) -
     charge, key = order.model._waits(order.row.under(AddRemove)), order.key()
     if charge is None:
         return None
+    if key is None:
+        raise ParameterError("a checkpoint needs settings that are written in full, and one of these is a function")
     last = None
     for entry in curator.ledger.entries():
         record = entry.record
@@ -199,12 +196,6 @@ def _rehearse(order: Order) -> None:
     to_bytes(
         order.fitted(order.model._rehearsal(), order.reading.empty(), None)
     )  # a model that cannot be kept is refused as well
-
-
-def _written(value: object) -> str:
-    """A parameter in full: an array that is printed may leave numbers out."""
-    data = getattr(value, "tobytes", None)
-    return repr(value) if data is None else f"{value!r} {hashlib.sha256(data()).hexdigest()}"
 
 
 def _copy(model: Model) -> Model:

@@ -8,7 +8,6 @@ removed with all its rows.  Proof: docs/theory/synthesis.md.
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from discreet.composition.price import Price
 from discreet.curator.plan import PLANNER, lane_of, spending_of
 from discreet.curator.release_run import guarded, private
 from discreet.curator.synthesis_run import columns_for
+from discreet.data.canonical import digest
 from discreet.data.engines import linked_positions
 from discreet.data.engines.choose import engine_for
 from discreet.data.engines.duckdb import DuckDB
@@ -54,15 +54,14 @@ class Order:
 
     def key(self) -> str:
         """What makes two of them the same; how many units are drawn does not matter."""
-        parts = [
+        return digest(
             "linked synthesis",
-            {name: settings_of(one) for name, one in self.synthesizer.synthesizers().items()},
-            str(self.synthesizer.time_limit),
-            [str(self.cost.epsilon), str(self.cost.rho), str(self.cost.delta)],
+            self.synthesizer,
+            [[name, settings_of(one)] for name, one in self.synthesizer.synthesizers().items()],
+            self.cost,
             [[name, table.unit, table.version] for name, table in self.tables.items()],
             PLANNER,
-        ]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        )
 
     def text(self) -> str:
         """What was asked, of whom and how, for the ledger."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from discreet.curator.plan import PLANNER, Plan
+from discreet.data.canonical import digest
 from discreet.errors import DomainError, ParameterError
+from discreet.privacy.neighbours import AddRemove
 from discreet.queries.builder import Builder
 from discreet.queries.compile import aggregation, grid
 from discreet.queries.query import Query
@@ -42,16 +42,9 @@ def passes_of(step: Plan) -> list[Aggregation]:
 
 def key_of(step: Plan) -> str:
     """What makes two questions the same: text, price, bounds, declaration, version of table and planner."""
-    cost = step.price
-    parts = [
-        str(step.query),
-        str(step.budget),
-        [str(cost.epsilon), str(cost.rho), str(cost.delta)],
-        [step.rows, step.groups],
-        [
-            [name, table.domain.to_dict(), table.unit, table.version, table.rows_per_unit, table.public]
-            for name, table in step.query.source.tables()
-        ],
-        PLANNER,
+    tables = [
+        [name, table.domain, table.unit, table.version, table.rows_per_unit, table.public]
+        for name, table in step.query.source.tables()
     ]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    text = f"{step.query}"  # injective: docs/theory/queries.md
+    return digest("question", text, step.budget.under(AddRemove), step.price, [step.rows, step.groups], tables, PLANNER)

@@ -66,10 +66,10 @@ def run(
     private(curator, table)
     reading = curator._reading(workload.domain, table, sets=sets_of(workload))
     step = batch(workload, table, reading, mechanism=mechanism, n=n, **price)  # type: ignore[arg-type]
-    built = None if isinstance(mechanism, str) else step.mechanism()
+    built = None if step.named else step.mechanism()
     key = step.key(built)
-    with curator.ledger.turn(key, analyst=analyst):
-        stored = None if fresh else curator.ledger.recall(key, analyst=analyst)
+    with curator._turn(key, analyst=analyst):
+        stored = None if fresh else curator._recall(key, analyst=analyst)
         ready = built or (step.mechanism() if stored is None else None)
         if stored is None:
             _fits(reading, ready)

@@ -12,8 +12,6 @@ and for no other: what was drawn and not saved died with the run, so that each r
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +21,7 @@ from typing import TYPE_CHECKING
 from discreet.composition.price import Price
 from discreet.curator.plan import PLANNER, lane_of, spending_of
 from discreet.curator.release_run import guarded, private
+from discreet.data.canonical import digest
 from discreet.data.columns import Text
 from discreet.data.engines.choose import engine_for
 from discreet.data.engines.tables_of_counts import TablesOfCounts
@@ -68,15 +67,14 @@ class Order:
     def key(self) -> str:
         """What makes two of them the same; how many rows are drawn does not matter."""
         table, made = self.reading.table, self.synthesizer
-        parts = [
+        return digest(
             "synthesis",
+            made,
             settings_of(made),
-            str(made.time_limit),
-            [str(self.cost.epsilon), str(self.cost.rho), str(self.cost.delta)],
+            self.cost,
             [self.name, table.unit, table.version, table.rows_per_unit],
             PLANNER,
-        ]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        )
 
     def text(self) -> str:
         """What was asked, of whom and how, for the ledger."""

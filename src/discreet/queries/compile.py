@@ -22,6 +22,7 @@ from discreet.data.aggregation import Aggregation, IntegerSQL, Key, Measure
 from discreet.data.columns import MOST, Value
 from discreet.data.table import Table
 from discreet.errors import UnsupportedError
+from discreet.queries.division import Remainder
 from discreet.queries.expression import Expression, Multiply, Number, number, numeric_code, predicate_code, tree
 from discreet.queries.query import Aggregate, Query
 from discreet.queries.types import Coded, Free, Numeric, Truth
@@ -154,7 +155,7 @@ def parts(aggregate: Aggregate) -> tuple[Part | Rank, ...]:
 
 
 def _counted(argument: Expression | None) -> Expression | None:
-    """Counting a value that is never NULL is counting rows."""
+    """Counting a value that is never NULL is counting the rows that have it: the pass reads its columns."""
     return argument if argument is not None and argument.type.nullable else None
 
 
@@ -218,6 +219,8 @@ def multiples(expression: Expression) -> Numeric:
             a, b = multiples(left), multiples(right)
             corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
             return Numeric(min(corners), max(corners), a.step * b.step, a.nullable or b.nullable)
+        case Remainder(inner):
+            return expression.among(multiples(inner))
         case _:
             return number(expression)
 
@@ -287,8 +290,10 @@ def _pass(
     texts: tuple[Tree, ...] = (),
 ) -> Aggregation:
     where = None if query.where is None else tree(predicate_code(query.where))
+    # Every pass reads all columns of the question, also one that only counts its rows: a row that lacks a value which
+    # may not be missing is left out of all aggregates or of none.
     values = [measure.value for measure in measures if not isinstance(measure.value, IntegerSQL)]
-    read = _columns([where, *texts, *(key.code for key in keys), *values])
+    read = query.columns() | _columns([where, *texts, *(key.code for key in keys), *values])
     return Aggregation(
         columns=tuple(name for name in table.domain if name in read),
         where=where,

@@ -8,6 +8,7 @@ cannot raise.  Proof: docs/theory/queries.md.
     Ref                                   a declared column
     Number, Word, Day                     literals: a rational, a category, a day or moment
     Add, Multiply, Floor, Absolute        arithmetic; subtraction and division by a constant are made of these
+    Quotient, Remainder                   // and % by a constant, cut toward zero (`division`)
     Compare, And, Or, Not, IsNull, Member predicates
     Case                                  CASE WHEN ... THEN ... ELSE ... END
     Part                                  year, quarter, month, day and weekday of a date

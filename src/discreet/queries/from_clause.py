@@ -316,8 +316,7 @@ def _of_unit(node: exp.Expr, scope: Scope) -> OfUnit | None:
         if node.args.get("expressions") or type(node.this) is exp.Distinct:
             raise UnsupportedError("COUNT in a sub-query is COUNT(*) or COUNT(column)")
         counted = None if node.this is None or type(node.this) is exp.Star else node.this
-        argument = None if counted is None else scalar(counted, scope)
-        return OfUnit("count", argument if argument is not None and argument.type.nullable else None, rows)
+        return OfUnit("count", None if counted is None else scalar(counted, scope), rows)
     if type(node) in functions and not node.args.get("expressions") and type(node.this) is not exp.Distinct:
         made = OfUnit(functions[type(node)], scalar(node.this, scope), rows)
         made.type  # noqa: B018 - refuses what is not a number

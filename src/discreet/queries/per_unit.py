@@ -30,8 +30,8 @@ class OfUnit:
     @property
     def type(self) -> Numeric | Coded:
         """From the bounds of a row; a first or last day is a day."""
-        if self.argument is None:
-            return Numeric(1, self.rows, Fraction(1), nullable=False)
+        if self.argument is None or (self.function == "count" and not self.argument.type.nullable):
+            return Numeric(1, self.rows, Fraction(1), nullable=False)  # a row that lacks the value is not there
         if self.function == "count":
             return Numeric(0, self.rows, Fraction(1), nullable=False)
         day = self.argument.type

@@ -12,6 +12,7 @@ from discreet.data.domain import missing
 from discreet.errors import DomainError, UnsupportedError
 from discreet.queries.calendar import Part
 from discreet.queries.choice import Case, Extreme
+from discreet.queries.division import Quotient, Remainder
 from discreet.queries.expression import Absolute, Add, Day, Expression, Floor, Multiply, Number, Ref, Word
 from discreet.queries.joined import Joined
 from discreet.queries.phrase import Phrase, Prefix
@@ -30,7 +31,7 @@ ONE = Number(Fraction(1))
 FLIPPED: dict[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 ALLOWED = (
     "comparisons, BETWEEN, IN, LIKE 'prefix%', IS NULL, AND, OR, NOT, CASE, COALESCE, LEAST, GREATEST, ABS, FLOOR,"
-    " WIDTH_BUCKET, EXTRACT and + - * with declared columns, / by a constant"
+    " WIDTH_BUCKET, EXTRACT and + - * with declared columns, / // % by a constant"
 )
 
 
@@ -121,6 +122,8 @@ def _uses(expression: Expression) -> list[tuple[Expression, int]]:
     match expression:
         case Absolute(inner):
             return [(inner, 3 * _twice(inner))]
+        case Quotient(inner) | Remainder(inner):
+            return [(inner, expression.copies * _twice(inner))]
         case Member(inner, options):
             return [(inner, len(options) * _twice(inner)), *((option, _twice(option)) for option in options)]
         case And() | Or() | Not() | IsNull():
@@ -207,13 +210,12 @@ def _rebuilt(node: exp.Expr | None, scope: Scope, *, like: Expression | None, de
             return Add(Number(Fraction(0)), again(node.this), minus=True)
         case exp.Mul():
             return Multiply(again(node.this), again(node.expression))
-        case exp.Div() | exp.IntDiv():
-            quotient = Multiply(again(node.this), Number(1 / _divisor(node)))
-            return quotient if type(node) is exp.Div else Floor(quotient)
+        case exp.Div():
+            return Multiply(again(node.this), Number(1 / _divisor(node)))
+        case exp.IntDiv():
+            return Quotient(again(node.this), _divisor(node))
         case exp.Mod():
-            divisor, inner = _divisor(node), again(node.this)
-            whole = Floor(Multiply(inner, Number(1 / divisor)))
-            return Add(inner, Multiply(Number(divisor), whole), minus=True)
+            return Remainder(again(node.this), _divisor(node))
         case exp.Abs():
             return Absolute(again(node.this))
         case exp.Floor() if not node.args.get("decimals"):

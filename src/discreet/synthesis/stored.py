@@ -19,6 +19,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.data.canonical import digest
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.release.models.dense import DenseModel
 from discreet.release.models.estimate import Measurement
@@ -188,7 +189,7 @@ def settings_of(synthesizer: Synthesizer) -> dict[str, object]:
     made = {
         "domain": synthesizer.encoding.domain.to_dict(),
         "edges": {name: edges.tolist() for name, edges in synthesizer.encoding.edges.items()},
-        "budget": repr(synthesizer.budget),
+        "budget": digest(synthesizer.budget),
         "neighbours": synthesizer.neighbours.__name__,
         "n": synthesizer.n,
         "rows_per_unit": synthesizer.rows_per_unit,
@@ -207,16 +208,16 @@ def _steps(synthesizer: Synthesizer) -> tuple[dict[str, object], object]:
         mechanism = synthesizer.mwem
         steps: dict[str, object] = {
             "rounds": mechanism.rounds,
-            "noise": repr(mechanism.noise),
-            "choice": repr(mechanism.choice),
-            "count": repr(mechanism.count),
+            "noise": digest(mechanism.noise),
+            "choice": digest(mechanism.choice),
+            "count": digest(mechanism.count),
         }
         return steps, mechanism.workload.to_dict()
     plan = synthesizer.schedule
     steps = {
         "rounds": plan.rounds,
-        "singles": repr(plan.singles),
-        "noise": repr(plan.noise),
-        "choice": repr(plan.choice),
+        "singles": digest(plan.singles),
+        "noise": digest(plan.noise),
+        "choice": digest(plan.choice),
     }
     return steps, [[list(names), weight] for names, weight in synthesizer.weights.items()]
