@@ -19,7 +19,7 @@ from discreet.learning.linear.rows import (
     MEAN,
     RADIUS,
     ball,
-    design_for,
+    designs_for,
     noisy_count,
     noisy_sums,
     outside,
@@ -126,10 +126,10 @@ def test_the_rule_for_intervals_sees_the_noisy_count_only():
         noisy_count(rows(n, domain=wide), allowance=QUIET, rng=SeededRandom(1)) for n in (100, 10_000)
     )  # fmt: skip
 
-    assert design_for(wide, None, few, allowance=QUIET, columns=1).bins == 0
-    assert design_for(wide, None, many, allowance=QUIET, columns=1).bins == 16
-    assert design_for(wide, None, many, allowance=Allowance(ZCDP(1e-4), entries=9), columns=1).bins == 0
-    assert design_for(wide, 3, few, allowance=QUIET, columns=1).bins == 3
+    assert [design.bins for design in designs_for(wide, None, few, allowance=QUIET, columns=1)] == [0]
+    assert [design.bins for design in designs_for(wide, None, many, allowance=QUIET, columns=1)] == [0, 16]
+    assert len(designs_for(wide, None, many, allowance=Allowance(ZCDP(1e-4), entries=9), columns=1)) == 1
+    assert [design.bins for design in designs_for(wide, 3, few, allowance=QUIET, columns=1)] == [3]
 
 
 def test_a_pure_budget_gets_laplace_noise_of_the_l1_change():

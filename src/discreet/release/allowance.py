@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.errors import UnsupportedError, require
@@ -47,10 +47,15 @@ class Allowance:
 
     budget: Guarantee
     entries: int
+    portion: Fraction = Fraction(1)  # of the budget
+
+    def of(self, portion: Fraction) -> Allowance:
+        """That portion of it: portions that add up to 1 keep the whole."""
+        return replace(self, portion=self.portion * portion)
 
     @property
     def total(self) -> Fraction:
-        """Epsilon, rho, or the largest mu^2 that implies (epsilon, delta)."""
+        """Epsilon, rho, or the largest mu^2 that implies (epsilon, delta): the portion of it."""
         match self.budget:
             case PureDP():
                 amount = exact(self.budget.epsilon)
@@ -62,7 +67,7 @@ class Allowance:
                 name = type(self.budget).__name__
                 raise UnsupportedError(f"steps are paid in PureDP, ApproxDP or ZCDP, got {name}")
         require(amount > 0, "a budget above 0", budget=self.budget)
-        return amount
+        return amount * self.portion
 
     def _square(self, epsilon: Fraction, delta: Fraction) -> Fraction:
         require(epsilon > 0, "epsilon > 0", epsilon=float(epsilon))

@@ -23,7 +23,7 @@ CUT, SHORTEST = 0.4, 0.25  # of the longest gradient and of the longest step, be
 
 def clearness(rows: float, noise: float) -> float:
     """How clearly so many rows stand out of noise of this length: 1 where they just do."""
-    return rows / (noise * CLEAR)
+    return rows / (noise * CLEAR) if noise > 0 else math.inf
 
 
 def plan(found: Ball, columns: int, loss: Loss, noise: float, *, ridge: float, most: int = MOST) -> Descent:

@@ -44,6 +44,7 @@ WORTH = 20  # rows outside that are as bad as the noise of one
 RADII = 17  # candidates, each the one before divided by the fourth root of 2
 FINE = 16  # intervals of an ordered column
 EACH, SEEN = 50, 40  # rows for each entry of a vector; times the noise
+PLAIN, FINER, PICKED = Fraction(5, 20), Fraction(14, 20), Fraction(1, 20)  # of what two designs and a choice share
 ROUNDS = 10  # about as many steps as a pure budget is good for
 
 
@@ -173,16 +174,20 @@ def outside(vectors: Floats, radii: Floats) -> Whole:
     return np.array([np.count_nonzero(lengths > radius) for radius in radii], dtype=np.int64)
 
 
-def design_for(
+def designs_for(
     domain: Domain, bins: int | None, count: Count, *, allowance: Allowance, columns: int, widest: int = WIDEST
-) -> Design:
-    """Ordered columns as numbers, or in intervals where there are rows enough for each: a rule of public numbers."""
+) -> tuple[Design, ...]:
+    """Ordered columns as numbers, and in intervals too where there are rows enough: a rule of public numbers.
+
+    Which of two is better depends on the rows: intervals follow what is not linear, and lose what is.  So where there
+    are two both are fitted, and the better is chosen for a part of the budget.
+    """
     if bins is not None:
-        return Design(domain, bins)
-    fine = Design(domain, FINE)
+        return (Design(domain, bins),)
+    plain, fine = Design(domain), Design(domain, FINE)
     enough = (
-        fine.width <= widest
+        plain.width < fine.width <= widest
         and count.rows >= EACH * fine.width
         and count.rows >= SEEN * spread(allowance, fine.width * columns)
     )
-    return fine if enough else Design(domain)
+    return (plain, fine) if enough else (plain,)

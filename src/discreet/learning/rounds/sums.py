@@ -4,7 +4,8 @@ Theorem.  With the integers u of `vectors` and h = (constant, u), a row added or
 
     `means`      sums of (SCALE / 2, u), by what `clipped_moments.mean_sensitivities` says,
     `moments`    weighted sums of the products of h, by what `clipped_moments.sensitivities` says,
-    `gradient`   sums of h r^T, by what `noisy_gradient.sensitivities` says for the bound that residuals are cut to.
+    `gradient`   sums of h r^T, by what `noisy_gradient.sensitivities` says for the bound that residuals are cut to,
+    `right`      the number of rows that given weights put into their class, by one.
 
 Proof: docs/theory/rounds.md.  Those are the bounds for rows in memory, so that one noise serves both.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from discreet.data.whole import Whole, added, constant, named
+from discreet.data.whole import Whole, added, constant, largest, named, where
 from discreet.errors import require
 from discreet.learning.linear.losses import STEPS, Loss
 from discreet.learning.linear.noisy_gradient import WEIGHT
@@ -69,6 +70,27 @@ def gradient(
         return moved.rows.sums([*layers, scores, *more], asked).reshape(len(lifted), columns)
 
     return sums
+
+
+def right(moved: Moved, radius: int, first: int, label: Whole, columns: int, weights: Floats) -> int:
+    """How many rows have their largest score in their class; of one score, on its side of 0.  A row moves it by one."""
+    layers, units = moved.ball(radius)
+    lifted, prefix = [constant(first), *units], moved.rows.prefix
+    scores = {
+        f"{prefix}m{k}": added([one * int(w) for one, w in zip(lifted, weights[:, k], strict=True)])
+        for k in range(columns)
+    }
+    places = [named(name, one.low, one.high) for name, one in scores.items()]
+    if columns == 1:
+        said = where(places[0].at_least(1), where(label.equals(1), 1, 0), where(label.equals(0), 1, 0))
+        return int(moved.rows.sums([*layers, scores], [said])[0])
+    top = places[0]
+    for place in places[1:]:
+        top = largest(top, place)
+    best = {f"{prefix}b": top}
+    most = named(f"{prefix}b", top.low, top.high)
+    hits = added([where(label.equals(k), where(place.at_least(most), 1, 0), 0) for k, place in enumerate(places)])
+    return int(moved.rows.sums([*layers, scores, best], [hits.within(0, 1)])[0])
 
 
 def target_places(entry: Whole) -> Whole:
