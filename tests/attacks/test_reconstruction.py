@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from discreet.attacks import difference, difference_success, linkage, reconstruct, reconstruction_bound, unique
 from discreet.attacks.lab import compare_reconstruction
@@ -256,3 +259,35 @@ def test_the_lab_compares_and_says_so():
 def test_bad_questions_are_refused(arguments):
     with pytest.raises(ParameterError):
         reconstruct(*arguments)
+
+
+def _exactly(queries, answers):
+    """The first table whose largest error is least, with rationals."""
+    tables = all_subsets(queries.shape[1])
+    given = [Fraction(float(answer)) for answer in answers]
+    errors = [max(abs(int(c) - y) for c, y in zip(queries @ t.astype(int), given, strict=True)) for t in tables]
+    return tables[errors.index(min(errors))]
+
+
+def test_answers_just_off_the_middle_give_a_consistent_table_and_not_the_complement():
+    """With E = 2 every answer is 2 - 1e-8 from the truth at worst, and single precision cannot see it."""
+    asked = all_subsets(8).astype(int)
+    secret = np.array([1, 0, 1, 1, 0, 0, 1, 0])
+    middle = asked.sum(axis=1) / 2
+    answers = middle + 1e-8 * np.sign(asked @ secret - middle)
+    found = reconstruct(asked, answers, method="exhaustive")
+
+    assert np.abs(asked @ secret - answers).max() < 2
+    assert np.abs(asked @ found.bits.astype(int) - answers).max() < 2
+    assert np.abs(asked @ (1 - secret) - answers).max() > 2
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 2.0**-54, 2.0**-53, 1e-17, 1e-9]))
+def test_the_exhaustive_attack_compares_exactly(seed, off):
+    """Ties but for what is below the last bit of a double: errors of one half and a little."""
+    rng = np.random.default_rng(seed)
+    queries = rng.integers(0, 2, (9, 4))
+    answers = queries @ rng.integers(0, 2, 4) + rng.choice([-0.5, 0.5], 9) + off * rng.integers(-1, 2, 9)
+    answers[rng.random(9) < 0.3] = off
+
+    assert (reconstruct(queries, answers, method="exhaustive").bits == _exactly(queries, answers)).all()

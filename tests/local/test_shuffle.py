@@ -9,12 +9,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
+from scipy.stats import binom, chisquare
 
 from discreet.composition import shuffled as closed_form
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
-from discreet.local import HadamardResponse, RandomizedResponse, Shuffler, central_delta, shuffled
+from discreet.local import HadamardResponse, RandomizedResponse, Shuffler, central_delta, shuffle, shuffled
 from discreet.local.shuffle import permutation
 from discreet.privacy.enclosure import exp_down, exp_up
 from discreet.privacy.guarantee import PureDP
@@ -218,3 +218,46 @@ def test_every_order_is_equally_likely():
 
     assert len(seen) == 24
     assert chisquare([seen[order] for order in seen]).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("values", [None, 2, 5])
+@pytest.mark.parametrize("epsilon", [0.0005, 0.002])
+def test_groups_of_counts_are_above_and_hardly_more_than_all_of_them(monkeypatch, values, epsilon):
+    n, local = 300_000, 0.5
+    every = central_delta(local, n, epsilon, values=values)
+    shuffle._grouped.cache_clear()
+    monkeypatch.setattr(shuffle, "COUNTS", 100)
+    grouped = central_delta(local, n, epsilon, values=values)
+    shuffle._grouped.cache_clear()
+
+    assert every <= grouped <= every * (1 + (0.05 if values == 5 else 0.001))
+
+
+@pytest.mark.parametrize("chance", [0.001, 0.3, 0.9])
+def test_the_groups_hold_all_of_the_window_and_their_probabilities_are_not_too_small(monkeypatch, chance):
+    monkeypatch.setattr(shuffle, "COUNTS", 100)
+    monkeypatch.setattr(shuffle, "GROUPS", 37)
+    first, last, shares, outside = shuffle._grouped.__wrapped__(20_000, chance, 1e-9)
+    exact = np.add.reduceat(binom.pmf(np.arange(first[0], last[-1] + 1), 20_000, chance), first - first[0])
+
+    assert (first[1:] == last[:-1] + 1).all()
+    assert (shares >= exact * (1 - 1e-9)).all()
+    assert 1 - outside <= shares.sum() <= 1 + 1e-6
+
+
+def test_a_claim_looks_at_as_many_counts_for_many_users_as_for_few(monkeypatch):
+    """2, 10 and 56 CPU seconds for 10^7, 10^8 and 10^9 users."""
+    looked, tail = [], shuffle._tail
+    monkeypatch.setattr(shuffle, "_tail", lambda coins, least: looked.append(len(coins)) or tail(coins, least))
+    central_delta(0.5, 10**6, 0.002)
+    few = sum(looked)
+    looked.clear()
+    central_delta(0.5, 10**10, 0.00002)
+
+    assert 0 < sum(looked) <= few
+
+
+def test_more_users_than_can_be_counted_are_no_worse_than_as_many_as_can():
+    crowd = central_delta(0.5, shuffle.CROWD, 1e-6)
+
+    assert central_delta(0.5, 10**18, 1e-6) == crowd < central_delta(0.5, 10**9, 1e-6)

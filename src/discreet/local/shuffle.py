@@ -12,9 +12,10 @@ probability k / (e^epsilon0 + k - 1), whatever the value.  With M - 1 uniform re
     E max(0, sum over the M reports y of (R(y | x) - e^epsilon R(y | x')) k) / M,   all M uniform and independent.
 
 Delta is computed in floating point from above: every term is increased by a relative 2^-30, the best event is one of
-three next to the rounded threshold, and what lies outside of the windows of C, M and others is added.  For epsilon0
-outside of [1e-12, 300] the claim is the local one.  Proof: docs/theory/shuffle.md; the closed form is
-`composition.shuffled`.
+three next to the rounded threshold, and what lies outside of the windows of C, M and others is added.  Of many users
+the counts of a window are put into bands, each counted as the worst in it: a claim takes as long for 10^11 users as
+for 10^7, and more users than those are not counted.  For epsilon0 outside of [1e-12, 300] the claim is the local one.
+Proof: docs/theory/shuffle.md; the closed form is `composition.shuffled`.
 """
 
 from __future__ import annotations
@@ -40,9 +41,12 @@ if TYPE_CHECKING:
 
 Method = Literal["best", "numerical", "closed form"]
 SAFETY = 2.0**-30  # relative, for the tails of scipy, which are good to about 1e-12
+COUNTS = 1 << 13  # of a window, that are looked at one by one
+GROUPS = 1 << 11  # of the counts of a larger window
 BANDS = 24  # groups of the number of uniform reports
 SPARE = 1e-31  # probability that may lie outside of the window of C, and is added
 LEAST, MOST = 1e-12, 300.0  # the local epsilons between which delta is computed
+CROWD = 10**11  # users, of whom more are not counted: scipy's tails of fair coins lose digits there
 TINY = 1e-290  # a delta below which it is not
 NEARBY = (-1, 0, 1)  # a threshold is rounded to one of its neighbours at worst
 
@@ -85,6 +89,7 @@ def central_delta(
         return 0.0
     if not LEAST <= local <= MOST:  # what the reports hide before they are shuffled
         return min(1.0, -math.expm1(float(central) - local) + SAFETY)
+    users = min(users, CROWD)  # the reports of the others are added by whoever has those of these: post-processing
     found = _clones(local, float(central), users, bits=values == 2, spare=spare)
     if values in (None, 2):
         return found
@@ -97,8 +102,8 @@ def _clones(local: float, central: float, n: int, *, bits: bool, spare: float) -
 
     odds, factor = math.exp(local), math.exp(central)
     chance = 2 / (odds + 1) if bits else 1 / odds
-    clones, outside = _window(n - 1, chance, spare)
-    totals, weights = clones + 1, _binomial(clones, n - 1, chance)
+    clones, _, weights, outside = _grouped(n - 1, chance, spare)  # fewer clones tell more
+    totals = clones + 1
     least = np.floor(totals * (math.expm1(local + central) / (math.expm1(local) * (1 + factor)))) + 1
     tried = []
     for near in NEARBY:
@@ -114,16 +119,16 @@ def _blanket(local: float, central: float, n: int, values: int, spare: float) ->
 
     odds, factor = math.exp(local), math.exp(central)
     chance = values / (odds + values - 1)
-    uniform, outside = _window(n - 1, chance, spare)
-    weights = _binomial(uniform, n - 1, chance)
+    uniform, _, weights, outside = _grouped(n - 1, chance, spare)
     slope = math.expm1(local) * (1 + factor)
     step = -(-len(uniform) // BANDS)
     total = outside
     for start in range(0, len(uniform), step):  # fewer uniform reports tell more, so each band counts as its least
         m = int(uniform[start]) + 1
-        near, beyond = _window(m, 2 / values, spare)  # reports of x or x'
-        rest = math.expm1(local + central) * near + math.expm1(central) * (m - near)
-        scale = _binomial(near, m, 2 / values) * chance / m
+        # Reports of x or x'.  More of them add to the gains, and fewer to the losses.
+        fewest, near, shares, beyond = _grouped(m, 2 / values, spare)
+        rest = math.expm1(local + central) * fewest + math.expm1(central) * (m - fewest)
+        scale = shares * chance / m
         least = np.floor(rest / slope) + 1
         edges = [np.minimum(least + nearby, near) for nearby in NEARBY]
         tried = [
@@ -146,16 +151,40 @@ def _above(tried: list[Array]) -> float:
     return float(np.maximum(np.max(tried, axis=0), 0).sum()) * (1 + SAFETY)
 
 
-def _window(size: int, chance: float, spare: float) -> tuple[Array, float]:
-    """The counts of Bin(size, chance) outside of which less than `spare` lies (Bernstein), and that."""
-    import numpy as np
+@lru_cache(maxsize=128)
+def _grouped(size: int, chance: float, spare: float) -> tuple[Array, Array, Array, float]:
+    """The counts of a window in groups: the first and last of each, its probability from above, and what is outside.
 
+    One by one where they are few.  Else a probability is a difference of two tails, on the side of the mode where they
+    are small.
+    """
+    import numpy as np
+    from scipy.special import betainc
+
+    low, high, outside = _window(size, chance, spare)
+    if high - low < COUNTS:
+        counts = np.arange(low, high + 1)
+        return counts, counts, _binomial(counts, size, chance), outside
+    edges = np.unique(np.linspace(low, high + 1, GROUPS + 1).astype(np.int64))
+    first, after = edges[:-1], edges[1:]
+    inside, left = np.clip(edges, 1, None), np.clip(size - edges + 1, 1, None)
+    none, every = edges <= 0, edges > size
+    above = np.where(none, 1.0, np.where(every, 0.0, betainc(inside, left, chance)))  # Pr[Bin >= edge]
+    below = np.where(none, 0.0, np.where(every, 1.0, betainc(left, inside, 1 - chance)))  # Pr[Bin < edge]
+    small = after <= size * chance
+    one = np.where(small, below[1:], above[:-1]) * (1 + SAFETY)
+    other = np.where(small, below[:-1], above[1:]) * (1 - SAFETY)
+    return first, after - 1, np.maximum(one - other, 0.0), outside
+
+
+def _window(size: int, chance: float, spare: float) -> tuple[int, int, float]:
+    """The least and the most of Bin(size, chance) outside of which less than `spare` lies (Bernstein), and that."""
     far = math.sqrt(2 * math.log(2 / spare))
     reach = far * math.sqrt(size * chance * max(0.0, 1 - chance)) + 3 * far**2
     low, high = max(0, math.floor(size * chance - reach)), min(size, math.ceil(size * chance + reach))
     if chance >= 1:
         low = high = size
-    return np.arange(low, high + 1), 0.0 if high - low == size or chance >= 1 else spare
+    return low, high, 0.0 if high - low == size or chance >= 1 else spare
 
 
 def _tail(coins: Array, least: Array) -> Array:

@@ -9,7 +9,8 @@ probability more than eta, if in every block
 
     Pr[2 X - K >= b / n] <= eta / n,   X hypergeometric: b of 2 b places, K of them ones,   for every K.
 
-Hoeffding's inequality gives b >= 2 n^2 ln(n / eta); the exact tail about a third of it.  Proof: docs/theory/codes.md.
+The largest of these is at K = b or next to it, so three tails decide.  Hoeffding's inequality gives b >= 2 n^2
+ln(n / eta); the exact tail about a third of it.  Proof: docs/theory/codes.md.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Bits = npt.NDArray[np.uint8]
+
+LARGEST = 1 << 28  # bits of a code that is made: its words, one byte each, and their order fit in a gigabyte
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +74,8 @@ def boneh_shaw(users: int, *, eta: float, seed: int) -> BonehShaw:
     import numpy as np
 
     block = block_length(users, eta)
+    bits = users * (users - 1) * block
+    require(bits <= LARGEST, f"a code of at most {LARGEST} bits; Tardos' needs far fewer", users=users, bits=bits)
     return BonehShaw(users, block, np.random.default_rng(seed).permutation((users - 1) * block))
 
 
@@ -94,7 +99,9 @@ def block_length(users: int, eta: float) -> int:
     _check(users, eta)
     if users == 2:
         return 1  # both users sit at an end: nobody innocent can be accused
-    low, high = 0, hoeffding_length(users, eta) // users + 1
+    most = hoeffding_length(users, eta)
+    require(most <= LARGEST, f"a block of at most {LARGEST} bits", users=users, eta=eta)
+    low, high = 0, most // users + 1
     while low < high:
         middle = (low + high) // 2
         enough = _tail(users, middle * users + 1) <= eta / users
@@ -103,11 +110,11 @@ def block_length(users: int, eta: float) -> int:
 
 
 def _tail(users: int, block: int) -> float:
-    """The largest Pr[2 X - K >= b / n] over K."""
+    """The largest Pr[2 X - K >= b / n] over K: at K = b, or next to it where that has the parity of the threshold."""
     import numpy as np
     from scipy.stats import hypergeom
 
-    ones = np.arange(0, 2 * block + 1)
+    ones = np.arange(max(0, block - 1), block + 2)
     least = -(-(ones * users + block) // (2 * users))  # the least X with (2 X - K) n >= b
     return float(hypergeom.sf(least - 1, 2 * block, ones, block).max())
 

@@ -6,11 +6,16 @@ Theorem.  Let the attributes be independent bits with means p_j; score x by  <a 
 For somebody who is not in the data, given a, the score has mean 0 and variance sum (a_j - p_j)^2 p_j (1 - p_j).  For a
 member, with exact means, its mean is sum p_j (1 - p_j) / n.  So d attributes tell members from others once d is well
 above n for exact means, and once d is well above n^2 even for means that are off by a constant.
+
+The means of a sample of m people are not p: the score of an outsider then has a mean of sum p_j (1 - p_j) / m, and a
+variance of sum (a_j - p_j)^2 p_j (1 - p_j) (1 + 1/m) + p_j^2 (1 - p_j)^2 (1/m + 2/m^2), to lower orders in 1/m, if the
+sample is of neither the released data nor the people scored.  Both are taken into account where m is told.
 Proof: docs/theory/codes.md.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -45,9 +50,17 @@ class Tracing:
 
 
 def trace_means(
-    released: npt.ArrayLike, reference: npt.ArrayLike, people: npt.ArrayLike, *, false_positive: float = 1e-3
+    released: npt.ArrayLike,
+    reference: npt.ArrayLike,
+    people: npt.ArrayLike,
+    *,
+    false_positive: float = 1e-3,
+    sample: int | None = None,
 ) -> Tracing:
     """Score people, one a row of zeros and ones, against released means.
+
+    `reference` has the population's means; `sample` says that it has those of so many other people instead, without
+    which outsiders would be accused far more often than at the rate asked for.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -66,9 +79,17 @@ def trace_means(
         raise ParameterError("need d released means, d reference means, and people with d attributes each")
     if not (np.isfinite(a).all() and ((p > 0) & (p < 1)).all()):
         raise ParameterError("need finite released means, and reference means strictly between 0 and 1")
-    away = a - p
-    spread = float(np.sqrt((away**2 * p * (1 - p)).sum()))
-    scores = (x - p) @ away / spread if spread > 0 else np.zeros(len(x))
+    whole = isinstance(sample, int) and not isinstance(sample, bool)
+    require(sample is None or (whole and sample >= 2), "a sample of at least 2 people, or None", sample=sample)
+    away, each = a - p, p * (1 - p)  # each: the variance of an attribute
+    drift, square = 0.0, float((away**2 * each).sum())
+    if sample is not None:
+        each = each * (sample / (sample - 1))
+        drift = float(each.sum()) / sample
+        # `away` holds the error of the reference already, whose share of the first sum is each^2 / sample.
+        square = float((away**2 * each).sum()) * (1 + 1 / sample) + 2 * float((each**2).sum()) / sample**2
+    spread = math.sqrt(square)
+    scores = ((x - p) @ away - drift) / spread if spread > 0 else np.zeros(len(x))
     return Tracing(scores, float(-ndtri(false_positive)))
 
 

@@ -14,11 +14,12 @@ So whoever answers all subset questions within o(sqrt n) gives everybody away.  
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.attacks.reconstruction.least_deviations import least_deviations
 from discreet.attacks.reconstruction.subsets import all_subsets
 from discreet.errors import ParameterError, require
+from discreet.threads import one_thread
 
 if TYPE_CHECKING:
     import numpy as np
@@ -115,17 +116,39 @@ def _hadamard(answers: Floats) -> Reconstruction:
 
 
 def _exhaustive(queries: Bits, answers: Floats) -> Reconstruction:
-    """The table whose largest error is least; among equals the first."""
+    """The table whose largest error is least, exactly; among equals the first.
+
+    A count less an answer is rounded once, which never turns the order of two errors round.  So the least of the
+    rounded errors is that of the best tables, and among these what was rounded off decides.
+    """
     import numpy as np
 
     people = queries.shape[1]
     require(people <= ENUMERATED, f"at most {ENUMERATED} people", people=people)
-    asked = np.ascontiguousarray(queries.T, dtype=np.float32)
+    asked = np.ascontiguousarray(queries.T, dtype=np.float64)
     tables = all_subsets(people)
-    given = answers.astype(np.float32)
-    worst = np.empty(len(tables), dtype=np.float32)
+    worst = np.empty(len(tables))
     step = max(1, BLOCK // len(answers))
-    for start in range(0, len(tables), step):
-        counted = tables[start : start + step].astype(np.float32) @ asked
-        worst[start : start + step] = np.abs(counted - given).max(axis=1)
-    return Reconstruction(tables[int(worst.argmin())])
+
+    def counts(some: npt.NDArray[Any]) -> Floats:  # (tables, questions), exact: small integers
+        return some.astype(np.float64) @ asked
+
+    with one_thread():
+        for start in range(0, len(tables), step):
+            worst[start : start + step] = np.abs(counts(tables[start : start + step]) - answers).max(axis=1)
+        least = np.flatnonzero(worst == worst.min())
+        rest = np.empty(len(least))
+        for start in range(0, len(least), step):
+            size, off = _absolute(counts(tables[least[start : start + step]]), answers)
+            rest[start : start + step] = np.where(size == size.max(axis=1, keepdims=True), off, -np.inf).max(axis=1)
+    return Reconstruction(tables[int(least[rest.argmin()])])
+
+
+def _absolute(counted: Floats, answers: Floats) -> tuple[Floats, Floats]:
+    """|count - answer| as a double and the exact rest that its rounding left (Knuth's sum of two)."""
+    import numpy as np
+
+    near = counted - answers
+    part = near - counted
+    rest = (counted - (near - part)) + (-answers - part)
+    return np.abs(near), np.where(near < 0, -rest, rest)
