@@ -265,7 +265,6 @@ def test_a_moment_that_no_calendar_has_is_clamped_and_fails_nobody(unit, zone, t
     [
         ("secret.parquet", b"PAR1 secret PAR1"),
         ("secret.csv.gz", b"no gzip"),
-        ("secret.csv", b"who,ward,ward,age\n1,a,a,2\n"),
     ],
 )
 def test_a_source_that_cannot_be_opened_is_told_without_the_words_of_the_engine(tmp_path, caplog, name, content):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from discreet.curator.estimate import Estimate, estimate
 from discreet.curator.plan import Plan
 from discreet.data.columns import Value
+from discreet.data.engines.sealing import standings
 from discreet.errors import require
 from discreet.queries.query import Aggregate, Output
 from discreet.queries.types import Free
@@ -180,9 +181,10 @@ class Answer:
         noise += ["private selection of ranks"] if chosen - {"Laplace", "Gaussian"} else []
         noise += ["private selection of groups"] if self.plan.selection is not None else []
         tables = " and ".join(map(repr, query.tables))
+        sealed = "".join(f" {name!r} was {said}." for name, said in standings(query.source.tables()))
         return (
             f"Differentially private for one {unit} of {tables} added or removed: {self.plan.budget}."
-            f" By {', '.join(noise)}; discreet {__version__}. Question: {query}"
+            f" By {', '.join(noise)}; discreet {__version__}.{sealed} Question: {query}"
         )
 
     def plot(self, *, beta: float | None = None) -> alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart:

@@ -15,6 +15,10 @@
     [tables.visits.columns]
     age = { type = "integer", low = 0, high = 119 }
 
+    [tables.bills]
+    source = "bills.csv"      # text is read once, into a copy beside the ledger, or in [sealed] place = "..."
+    text = { separator = ";", encoding = "windows-1252" }     # also quote, header, columns, multiline
+
     [tables.regions]
     source = "postgresql:///hospital#regions"
     public = true             # nobody's rows, to be joined with private tables
@@ -33,6 +37,7 @@ from typing import TYPE_CHECKING
 
 from discreet.data.domain import Domain
 from discreet.data.table import Table
+from discreet.data.text_file import TextFile
 from discreet.errors import ParameterError
 from discreet.ledger import Ledger
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
@@ -40,7 +45,8 @@ from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 if TYPE_CHECKING:
     from discreet.curator.curator import Curator
 
-_TABLE = {"source", "unit", "rows_per_unit", "groups_per_unit", "n", "version", "public", "columns"}
+_TABLE = {"source", "text", "unit", "rows_per_unit", "groups_per_unit", "n", "version", "public", "columns"}
+_TEXT = {"separator", "quote", "encoding", "header", "columns", "multiline"}
 
 
 def load(path: str | Path, *, verify: bool = True) -> Curator:
@@ -50,7 +56,8 @@ def load(path: str | Path, *, verify: bool = True) -> Curator:
     file = Path(path)
     settings = read(file)
     declared, cap = tables(settings, file.parent), budget(settings.get("budget"))
-    return Curator(declared, budget=cap, ledger=Ledger.open(place(settings, file.parent), verify=verify))
+    held = Ledger.open(place(settings, file.parent), verify=verify)
+    return Curator(declared, budget=cap, ledger=held, sealed=copies(settings, file.parent))
 
 
 def ledger(path: str | Path, *, verify: bool = True) -> Ledger:
@@ -117,7 +124,27 @@ def _table(name: str, entry: object, folder: Path) -> Table:
     where = source if Path(source).is_absolute() or "://" in source else str(folder / source)
     rest = {key: entry[key] for key in ("rows_per_unit", "groups_per_unit", "n", "version", "public") if key in entry}
     unit = entry.get("unit")
-    return Table(where, domain=domain, unit=None if unit is None else str(unit), **rest)
+    read = _text(name, where, entry["text"]) if "text" in entry else where
+    return Table(read, domain=domain, unit=None if unit is None else str(unit), **rest)
+
+
+def _text(name: str, path: str, entry: object) -> TextFile:
+    """How the text of a table is written, where it is not as usual."""
+    if not isinstance(entry, dict) or not set(entry) <= _TEXT:
+        raise ParameterError(f"[tables.{name}] text needs to be a section with settings of {', '.join(sorted(_TEXT))}")
+    given = {**entry, "quote": None} if entry.get("quote") == "" else entry
+    return TextFile(path, **given)
+
+
+def copies(settings: Mapping[str, object], folder: Path) -> str | None:
+    """The folder of the copies of text, where one is named."""
+    match settings.get("sealed"):
+        case None:
+            return None
+        case {"place": str(named), **rest} if named and not rest:
+            return str(folder / named)
+        case _:
+            raise ParameterError('need [sealed] with a place, for example place = "sealed"')
 
 
 def declaration(name: str, columns: object) -> Domain:

@@ -17,6 +17,7 @@ from discreet.curator.release import release
 from discreet.data.engines.base import Engine
 from discreet.data.engines.choose import engine_for
 from discreet.data.engines.results import logged
+from discreet.data.engines.sealing import keep_copies, place_beside
 from discreet.data.table import Table
 from discreet.errors import DiscreetError, ParameterError, UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
@@ -36,7 +37,8 @@ class Curator(Batches):
     """Holds private tables and answers questions about them, as long as the budget lasts.
 
     `budget` is the cap of every privacy unit: tables whose unit column has the same name share it.
-    `rng` is for tests; with a predictable one only a testing ledger pays.
+    `rng` is for tests; with a predictable one only a testing ledger pays.  Text files are read once, into copies in the
+    folder `sealed`: beside the ledger where it is a file, and else in one that is gone with the process.
 
     >>> import discreet as dc
     >>> import pyarrow as pa
@@ -58,6 +60,7 @@ class Curator(Batches):
         ledger: str | Path | Ledger,
         engine: Engine | None = None,
         rng: RandomSource | None = None,
+        sealed: str | Path | None = None,
     ) -> None:
         if not isinstance(tables, Mapping):
             raise ParameterError(f'need tables by name, such as {{"visits": table}}, got {type(tables).__name__}')
@@ -66,8 +69,9 @@ class Curator(Batches):
             if not isinstance(table, Table):
                 raise ParameterError(f"need a Table for {name!r}, got {type(table).__name__}")
         added_or_removed(budget)
-        self.tables = dict(tables)
         self.ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+        copies = place_beside(self.ledger.file) if sealed is None else str(sealed)
+        self.tables = {name: keep_copies(table, copies) for name, table in tables.items()}
         self._engine = engine
         self._rng = rng
         self._ready: set[tuple[Table, tuple[str, ...]]] = set()

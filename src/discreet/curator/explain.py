@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.curator.plan import Plan, Release, plan
+from discreet.data.engines.sealing import standings
 from discreet.data.relation import Relation
 from discreet.data.table import Table
 from discreet.errors import ParameterError, UnsupportedError, require
@@ -306,6 +307,8 @@ def _removed(chosen: Plan) -> tuple[str, ...]:
         if chosen.query.keys:
             found.append(f"groups of one {owner} beyond {chosen.groups}")
         found.append(f"rows without {owner}")
+    for name, said in standings(chosen.query.source.tables()):
+        found.append(f"bad lines of {name!r}, which is {said}")
     if strict := sorted(_strict(chosen)):
         found.append(f"rows where {' or '.join(strict)} is NULL or not as declared")
     return tuple(found)

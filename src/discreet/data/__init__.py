@@ -15,3 +15,4 @@ from discreet.data.graph import Graph as Graph
 from discreet.data.histogram import Histogram as Histogram
 from discreet.data.records import Records as Records
 from discreet.data.table import Table as Table
+from discreet.data.text_file import TextFile as TextFile

@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING
 
 from discreet.data.columns import Identifier, Integer, Text
 from discreet.data.domain import Domain
+from discreet.data.text_file import TextFile, declared
 from discreet.errors import ParameterError, require
 
 if TYPE_CHECKING:
     from discreet.data.engines.base import Engine
+    from discreet.data.engines.sealing import Seal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +72,7 @@ class Table:
         require(n is None or (type(n) is int and n >= 0), "an integer n >= 0", n=n)
         if isinstance(source, Path):
             source = str(source)
+        source = declared(source, tuple(domain))
         values = dict(source=source, domain=domain, unit=unit, n=n, engine=engine, public=public, **bounds)
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -79,7 +82,28 @@ class Table:
         """A public number that decides which rows and groups of a unit are kept; new with each version."""
         return int.from_bytes(hashlib.sha256(f"discreet/bounding/{self.version}".encode()).digest()[:8], "big") >> 1
 
+    def seal(self) -> Seal:
+        r"""Read the text of a source into its copy now, where there is none yet, and tell what became of its lines.
+
+        For whoever holds the data: what is told depends on the rows.  A curator's tables have their copies beside its
+        ledger: `curator.tables["visits"].seal()`.
+
+        >>> import tempfile
+        >>> from discreet.data.columns import Integer
+        >>> file = Path(tempfile.mkdtemp()) / "ages.csv"
+        >>> _ = file.write_text('age\n12\n"13\n14\n')
+        >>> told = Table(file, domain=Domain({"age": Integer(0, 119)}), unit=None).seal()
+        >>> told.rows, told.bad, told.bad_lines[0][1:]
+        (2, 1, (3, 'a quote is open at its end'))
+        """
+        from discreet.data.engines.sealing import report
+
+        if not isinstance(self.source, TextFile):
+            raise ParameterError(f"need a table of a text file to seal, got {self!r}")
+        return report(self.source)
+
     def __repr__(self) -> str:
-        where = repr(self.source) if isinstance(self.source, str) else type(self.source).__name__
+        source = self.source.path if isinstance(self.source, TextFile) else self.source
+        where = repr(source) if isinstance(source, str) else type(source).__name__
         bounds = f"rows_per_unit={self.rows_per_unit}, groups_per_unit={self.groups_per_unit}"
         return f"Table({where}, unit={self.unit!r}, {bounds})"

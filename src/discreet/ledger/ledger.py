@@ -34,7 +34,7 @@ from discreet.ledger.request import (
     requested,
     same_relation,
 )
-from discreet.ledger.turns import number
+from discreet.ledger.turns import OnFile, number
 from discreet.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:
@@ -93,6 +93,12 @@ class Ledger:
             ledger.close()
             raise
         return ledger
+
+    @property
+    def file(self) -> Path | None:
+        """The file it is kept in; None in memory and on a server."""
+        turns = self._store.turns
+        return turns.file if isinstance(turns, OnFile) else None
 
     def register(self, *, unit: str, cap: Guarantee, inherit: bool = False) -> None:
         """Promise a cap for a privacy unit.  The present promise again changes nothing; another one is refused.

@@ -80,6 +80,7 @@ class OnFile:
     """Turns of all processes that use one file, and of their threads; each opens the file for itself."""
 
     def __init__(self, path: Path) -> None:
+        self.file = path
         self._path = f"{path}-turns"
 
     def forget(self) -> None:

@@ -54,19 +54,20 @@ class DuckDB:
     def ready(self, table: Table, aggregation: Aggregation) -> None:
         """Refuse an engine that fails its test, or a source or column that is not there; only the schema is read."""
         checked(self)
-        with lent(self, _read(table, aggregation)) as (connection, places):
+        with lent(self, _read(table, aggregation), rows=False) as (connection, places):
             _located(connection, places, table, aggregation)
 
     def run(self, table: Table, aggregation: Aggregation) -> Sealed | SealedGroups:
         """Every cell and measure: (cells, measures), cells in C order over the keys, absent cells zero."""
         checked(self)
+        sources.seal(_read(table, aggregation))
         with lent(self, _read(table, aggregation)) as (connection, places):
             rows = _located(connection, places, table, aggregation)
             return constant_faults(lambda: self._compute(connection, aggregation, rows))
 
     def sql(self, table: Table, aggregation: Aggregation) -> str:
         """The statement that defines the result; compiled code may compute the same integers from its candidates."""
-        with lent(self, _read(table, aggregation)) as (connection, places):
+        with lent(self, _read(table, aggregation), rows=False) as (connection, places):
             return reference(aggregation, _located(connection, places, table, aggregation))
 
     def _compute(
@@ -121,21 +122,24 @@ def _candidates(
     relation = table.source
     if not isinstance(relation, Relation):
         needed = {*aggregation.columns, *([aggregation.unit] if aggregation.unit else [])}
-        physical = _columns(connection, places[0], needed)
+        physical = _columns(connection, relation, places[0], needed)
         return candidates(aggregation, domain=table.domain, source=places[0], physical=physical)
     relation = relation.pruned(aggregation.columns)
     read = needs(relation)
-    found = {one: (place, _columns(connection, place, read[one])) for one, place in zip(read, places, strict=True)}
+    found = {
+        one: (place, _columns(connection, one.source, place, read[one]))
+        for one, place in zip(read, places, strict=True)
+    }
     made = rows(relation, found.__getitem__, DUCKDB)
     return candidates(aggregation, domain=table.domain, source=made, physical={})
 
 
-def _columns(connection: duckdb.DuckDBPyConnection, place: str, needed: set[str]) -> dict[str, str]:
+def _columns(connection: duckdb.DuckDBPyConnection, source: object, place: str, needed: set[str]) -> dict[str, str]:
     """The physical types of a source; refused where a column is not there."""
     physical = sources.columns(connection, place)
     for name in sorted(needed):
         if name not in physical:
-            raise no_column(name, physical)
+            raise no_column(name, sources.told(source, physical))
     return physical
 
 

@@ -17,6 +17,7 @@ from discreet.data.engines.dialect import UnitKind
 from discreet.data.engines.positions import bounded, opened, statement
 from discreet.data.engines.relations import naming_of
 from discreet.data.engines.results import constant_faults, reached
+from discreet.data.text_file import declared
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ def linked_positions(
     import numpy as np
 
     made: dict[str, Columns] = {}
+    frames = {name: declared(frames[name], (*domain, unit)) for name, domain in domains.items()}
+    sources.seal(list(frames.values()))
     with opened(engine) as connection:
         selects = reached(lambda: _selects(connection, frames, domains, unit), "the source cannot be opened")
         for name, (sql, wide) in _joined(selects, domains, rows_per_unit, salts or {}).items():
@@ -71,18 +74,24 @@ def ready(
 
     Only the schemas are read.
     """
+    frames = {name: declared(frames[name], (*domain, unit)) for name, domain in domains.items()}
     with opened(engine) as connection:
-        reached(lambda: _selects(connection, frames, domains, unit), "the source cannot be opened")
+        reached(lambda: _selects(connection, frames, domains, unit, rows=False), "the source cannot be opened")
 
 
 def _selects(
-    connection: duckdb.DuckDBPyConnection, frames: Mapping[str, object], domains: Mapping[str, Domain], unit: str
+    connection: duckdb.DuckDBPyConnection,
+    frames: Mapping[str, object],
+    domains: Mapping[str, Domain],
+    unit: str,
+    *,
+    rows: bool = True,
 ) -> dict[str, tuple[str, UnitKind]]:
     """For each table its rows with their units, and of which kind these are.
 
     All write them alike: where 7 is one integer without a sign and another with one, it would be two people.
     """
-    places = sources.attach(connection, [row_numbers.numbered(frames[name]) for name in domains])
+    places = sources.attach(connection, [row_numbers.numbered(frames[name]) for name in domains], rows=rows)
     made, namings = {}, set()
     for place, (name, domain) in zip(places, domains.items(), strict=True):
         sql, kind = statement(connection, frames[name], place, domain, unit)

@@ -31,22 +31,28 @@ _LOCK = threading.Lock()
 
 
 @contextlib.contextmanager
-def lent(engine: DuckDB, wanted: Sequence[object]) -> Iterator[tuple[duckdb.DuckDBPyConnection, list[str]]]:
-    """A connection that reaches these sources and nothing else, and the relations to read from."""
-    files = reached(lambda: sources.files(wanted), "the source cannot be opened") if engine.threads == 1 else None
+def lent(
+    engine: DuckDB, wanted: Sequence[object], *, rows: bool = True
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, list[str]]]:
+    """A connection that reaches these sources and nothing else, and the relations to read from.
+
+    Without `rows` only their schemas are wanted.
+    """
+    said = "the source cannot be opened"
+    files = reached(lambda: sources.files(wanted, rows=rows), said) if engine.threads == 1 else None
     if files is None:
         with engine._open() as connection:
-            yield connection, reached(lambda: sources.attach(connection, wanted), "the source cannot be opened")
+            yield connection, reached(lambda: sources.attach(connection, wanted, rows=rows), said)
         return
-    relations, paths = files
+    paths = [path for one in files for path in one.paths]
     key = (os.getpid(), engine, tuple(paths))
     known = _taken(key)
     database = engine._open() if known is None else known
     try:
         if known is None:
-            reached(lambda: sources.shut_in(database, paths), "the source cannot be opened")
+            reached(lambda: sources.shut_in(database, paths), said)
         with database.cursor() as connection:
-            yield connection, relations
+            yield connection, reached(lambda: [sources.relation(connection, one) for one in files], said)
     except BaseException:
         database.close()
         raise

@@ -18,6 +18,7 @@ from discreet.data.engines.codes import code
 from discreet.data.engines.dialect import DUCKDB, UnitKind
 from discreet.data.engines.duckdb import DuckDB, checked
 from discreet.data.engines.results import constant_faults, no_column, reached
+from discreet.data.text_file import declared
 
 if TYPE_CHECKING:
     import duckdb
@@ -46,6 +47,8 @@ def positions(
     """
     import numpy as np
 
+    frame = declared(frame, tuple(domain) if unit is None else (*domain, unit))
+    sources.seal([frame])
     with opened(engine) as connection:
         sql, kind = reached(
             lambda: _statement(connection, frame, domain, unit, every_row=every_row), "the source cannot be opened"
@@ -59,8 +62,9 @@ def positions(
 
 def ready(frame: object, domain: Domain, *, unit: str | None = None, engine: DuckDB | None = None) -> None:
     """Refuse an engine that fails its test, or a source or column that is not there; only the schema is read."""
+    frame = declared(frame, tuple(domain) if unit is None else (*domain, unit))
     with opened(engine) as connection:
-        reached(lambda: _statement(connection, frame, domain, unit), "the source cannot be opened")
+        reached(lambda: _statement(connection, frame, domain, unit, rows=False), "the source cannot be opened")
 
 
 def opened(engine: DuckDB | None) -> duckdb.DuckDBPyConnection:
@@ -73,9 +77,15 @@ def opened(engine: DuckDB | None) -> duckdb.DuckDBPyConnection:
 
 
 def _statement(
-    connection: duckdb.DuckDBPyConnection, frame: object, domain: Domain, unit: str | None, *, every_row: bool = False
+    connection: duckdb.DuckDBPyConnection,
+    frame: object,
+    domain: Domain,
+    unit: str | None,
+    *,
+    every_row: bool = False,
+    rows: bool = True,
 ) -> tuple[str, UnitKind | None]:
-    (place,) = sources.attach(connection, [row_numbers.numbered(frame)])
+    (place,) = sources.attach(connection, [row_numbers.numbered(frame)], rows=rows)
     return statement(connection, frame, place, domain, unit, every_row=every_row)
 
 
@@ -96,12 +106,12 @@ def statement(
     chosen, kept, kind = [], [], None
     for name in [*domain, *([unit] if unit is not None else [])]:
         if name not in physical:
-            raise no_column(name, physical)
-    for number, (name, declared) in enumerate(domain.items()):
-        low, high = declared.codes
-        value = f"{code(declared, name=name, physical=physical[name])} - {low}"
-        if declared.nullable or every_row:
-            value = f"COALESCE({value}, {high - low + 1 if declared.nullable else 0})"
+            raise no_column(name, sources.told(frame, physical))
+    for number, (name, column) in enumerate(domain.items()):
+        low, high = column.codes
+        value = f"{code(column, name=name, physical=physical[name])} - {low}"
+        if column.nullable or every_row:
+            value = f"COALESCE({value}, {high - low + 1 if column.nullable else 0})"
         else:
             kept.append(f"c{number} IS NOT NULL")
         chosen.append(f"{value} AS c{number}")

@@ -4,9 +4,9 @@ An engine gives rows back in any order: threads race for row groups, chunks and 
 statement whose rows are paired with anything carries their numbers, and `in_order` puts the results by them.
 
     a table in memory    a column of numbers beside the others
-    Parquet              the file's place among the files, in the order of their names, and the row's place in it
+    Parquet, text        the file's place among the files, in the order of their names, and the row's place in it
     a DuckDB table       its rowid
-    text, views          row_number() over all rows, where DuckDB keeps the order of what it reads (`keep_order`)
+    views, mixed files   row_number() over all rows, where DuckDB keeps the order of what it reads (`keep_order`)
 
 The last also stands in where a column of the source has the name under which DuckDB tells the number.
 """
@@ -40,7 +40,7 @@ def numbered(source: object) -> object:
     import numpy as np
     import pyarrow
 
-    if isinstance(source, str | tuple):
+    if not sources.in_memory(source):
         return source
     table = sources.arrow(source)
     return table.append_column(_ours(table.column_names), pyarrow.array(np.arange(table.num_rows)))
@@ -48,7 +48,7 @@ def numbered(source: object) -> object:
 
 def number(connection: duckdb.DuckDBPyConnection, source: object, relation: str, physical: Mapping[str, str]) -> str:
     """The number of a row of an attached source, as an expression in SQL; that of a table in memory is `numbered`."""
-    if not isinstance(source, str | tuple):
+    if sources.in_memory(source):
         return quoted(list(physical)[-1])
     taken = {name.lower() for name in physical}
     if relation.startswith("read_parquet(") and not taken.intersection(FILES):

@@ -1,7 +1,7 @@
 """Where private rows are: open the sources of a question in DuckDB so that no other file can be reached.
 
     "visits.parquet", "part-*.parquet"   Parquet, one file or a pattern
-    "visits.csv", "visits.csv.gz"        CSV with a header line; every field is text, nothing is inferred from rows
+    "visits.csv", TextFile(...)          text (`discreet.data.text_file`), of which a sealed copy is read (`sealing.py`)
     "hospital.duckdb::visits"            a table of a DuckDB file, or the pair ("hospital.duckdb", "visits")
     Arrow, pandas, Polars                tables in memory
 
@@ -10,18 +10,21 @@ Once they are attached the connection loses access to everything else, and its s
 
 from __future__ import annotations
 
-import csv
 import functools
 import glob
-import gzip
 import numbers
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.data.engines import sealing
 from discreet.data.engines.codes import literal, quoted
+from discreet.data.engines.file_types import together
+from discreet.data.engines.results import constant_faults, reached
+from discreet.data.text_file import ENDINGS, TextFile, declared
 from discreet.errors import DiscreetError, SourceError
 
 if TYPE_CHECKING:
@@ -29,28 +32,40 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
+PARQUET = (".parquet", ".pq")
 
 FAR = 1 << 53  # a double beyond it stands for several integers
 
 
-def attach(connection: duckdb.DuckDBPyConnection, sources: Sequence[object]) -> list[str]:
-    """Attach sources, shut the rest of the world out, and return the relations to read from."""
-    relations, paths = [], []
+def attach(connection: duckdb.DuckDBPyConnection, sources: Sequence[object], *, rows: bool = True) -> list[str]:
+    """Attach sources, shut the rest of the world out, and return the relations to read from.
+
+    Without `rows` only the schema is asked for: of text that is not yet sealed the header line is read and no more.
+    """
+    held, paths = [], []
     for number, source in enumerate(sources):
         name = f"discreet_source_{number}"
         if isinstance(source, tuple) and len(source) == 2:
-            relations.append(_database(connection, name, str(source[0]), str(source[1])))
+            held.append(_database(connection, name, str(source[0]), str(source[1])))
         elif isinstance(source, str) and "::" in source:
-            relations.append(_database(connection, name, *source.rsplit("::", 1)))
-        elif isinstance(source, str):
-            relation, found = _files(source)
-            relations.append(relation)
-            paths += found
+            held.append(_database(connection, name, *source.rsplit("::", 1)))
+        elif isinstance(source, str | TextFile):
+            held.append(files_of(source, rows=rows))
+            paths += held[-1].paths
         else:
             connection.register(name, arrow(source))
-            relations.append(name)
+            held.append(name)
     shut_in(connection, paths)
-    return relations
+    return [one if isinstance(one, str) else relation(connection, one) for one in held]
+
+
+def seal(sources: Sequence[object]) -> None:
+    """Read text that no question has read yet into its copy; after the charge, since it reads rows."""
+    texts = [text for source in sources if isinstance(text := declared(source, ()), TextFile)]
+    for text in texts:
+        reached(lambda text=text: text if sealing.sealed(text) else sealing.ready(text), "the source cannot be opened")
+    if texts:
+        constant_faults(lambda: [sealing.seal(text) for text in texts])
 
 
 def shut_in(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> None:
@@ -61,25 +76,79 @@ def shut_in(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> None
     connection.execute("SET lock_configuration = true")
 
 
-def files(sources: Sequence[object]) -> tuple[list[str], list[str]] | None:
-    """The relations and all paths of sources that are files of rows, as they are found now; None where one is not.
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files of rows as they are found now: Parquet, or where `names` are given the columns of text not yet sealed."""
+
+    paths: tuple[str, ...]
+    names: tuple[str, ...] | None = None
+
+
+def files(sources: Sequence[object], *, rows: bool = True) -> list[Files] | None:
+    """The files of sources that are all files of rows, as they are found now; None where one is not.
 
     >>> files([("hospital.duckdb", "visits")]) is None
     True
     """
-    relations, paths = list[str](), list[str]()
-    for source in sources:
-        if not isinstance(source, str) or "::" in source:
-            return None
-        relation, found = _files(source)
-        relations.append(relation)
-        paths += found
-    return relations, paths
+    if not all(isinstance(source, TextFile) or (isinstance(source, str) and "::" not in source) for source in sources):
+        return None
+    return [files_of(source, rows=rows) for source in sources]  # type: ignore[arg-type]
+
+
+def files_of(source: str | TextFile, *, rows: bool) -> Files:
+    """The files to read from: of text, those of its sealed copy."""
+    text = declared(source, ())
+    if isinstance(text, TextFile):
+        copy = sealing.seal(text) if rows else sealing.sealed(text)
+        return Files((), tuple(sealing.ready(text))) if copy is None else Files(tuple(sealing.parts(copy)))
+    assert isinstance(source, str)
+    if not source.lower().endswith(PARQUET):
+        known = ", ".join(f"*{ending}" for ending in (*PARQUET, *ENDINGS))
+        raise SourceError(f"need a source among {known}, 'file.duckdb::table' or a table in memory, got {source!r}")
+    paths = [source] if Path(source).is_file() else sorted(glob.glob(source, recursive=True))
+    paths = [os.path.abspath(path) for path in paths if Path(path).is_file()]
+    if not paths:
+        raise SourceError(f"no file {source!r}", declared=source)
+    return Files(tuple(paths))
+
+
+def relation(connection: duckdb.DuckDBPyConnection, files: Files) -> str:
+    """What to read from.  Each file is read by its own names and types, which may differ from the others'."""
+    if files.names is not None:
+        listed = ", ".join(f"CAST(NULL AS VARCHAR) AS {quoted(name)}" for name in files.names)
+        return f"(SELECT {listed} LIMIT 0)"
+    if len(files.paths) == 1:
+        return _parquet(files.paths)
+    return together(_alike(connection, files.paths))
+
+
+def _alike(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
+    """The files in groups of one schema, each as a relation with its physical types; groups in the order of files."""
+    listed = ", ".join(map(literal, paths))
+    asked = f"SELECT file_name, name, type, converted_type, logical_type, num_children FROM parquet_schema([{listed}])"
+    schemas: dict[str, list[object]] = {path: [] for path in paths}
+    for path, *field in connection.execute(asked).fetchall():
+        schemas[path].append(field)
+    groups: dict[str, list[str]] = {}
+    for path in paths:
+        groups.setdefault(repr(schemas[path]), []).append(path)
+    made = [_parquet(group) for group in groups.values()]
+    return [(one, columns(connection, one)) for one in made]
 
 
 def columns(connection: duckdb.DuckDBPyConnection, relation: str) -> dict[str, str]:
     """The physical types by column name, from the schema alone."""
     return {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()}
+
+
+def told(source: object, names: Iterable[str]) -> Iterable[str]:
+    """The names that an error may tell: none of text, whose first line may be somebody's row and no header."""
+    return () if isinstance(declared(source, ()), TextFile) else names
+
+
+def in_memory(source: object) -> bool:
+    """Whether a source is a table in memory, not a place."""
+    return not isinstance(source, str | tuple | TextFile)
 
 
 def _database(connection: duckdb.DuckDBPyConnection, name: str, path: str, table: str) -> str:
@@ -92,38 +161,8 @@ def _database(connection: duckdb.DuckDBPyConnection, name: str, path: str, table
     return f"{name if open_already is None else open_already[0]}.{'.'.join(quoted(part) for part in table.split('.'))}"
 
 
-def _files(source: str) -> tuple[str, list[str]]:
-    kind = next((kind for kind in _READERS if source.lower().endswith(kind)), None)
-    if kind is None:
-        known = ", ".join(f"*{ending}" for ending in _READERS)
-        raise SourceError(f"need a source among {known}, 'file.duckdb::table' or a table in memory, got {source!r}")
-    paths = [source] if Path(source).is_file() else sorted(glob.glob(source, recursive=True))
-    paths = [os.path.abspath(path) for path in paths if Path(path).is_file()]
-    if not paths:
-        raise SourceError(f"no file {source!r}", declared=source)
-    return _READERS[kind](paths), paths
-
-
-def _parquet(paths: list[str]) -> str:
+def _parquet(paths: Sequence[str]) -> str:
     return f"read_parquet([{', '.join(map(literal, paths))}], hive_partitioning = false)"
-
-
-def _csv(paths: list[str]) -> str:
-    """Nothing is inferred: the dialect is fixed, the names are those of the header line, every field is text."""
-    with (gzip.open if paths[0].lower().endswith(".gz") else open)(paths[0], "rb") as file:
-        line = file.readline(1 << 20).decode("utf-8-sig", errors="replace")  # no byte of a row is looked at
-    header = next(csv.reader([line]), [])
-    if not header:
-        raise SourceError(f"no header line in {paths[0]!r}", declared=paths[0])
-    fields = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
-    options = (
-        f"columns = {{{fields}}}, auto_detect = false, header = true, delim = ',', quote = '\"', escape = '\"', "
-        "strict_mode = false, null_padding = true, ignore_errors = true, parallel = false"
-    )
-    return f"read_csv([{', '.join(map(literal, paths))}], {options})"
-
-
-_READERS = {".parquet": _parquet, ".pq": _parquet, ".csv": _csv, ".csv.gz": _csv}
 
 
 def arrow(source: object) -> pyarrow.Table:
