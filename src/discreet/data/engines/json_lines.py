@@ -47,15 +47,19 @@ def values(line: bytes, names: Sequence[str]) -> list[str | None] | int:
         if not isinstance(found, dict):
             return JSON
         made = [_text(found.get(name)) for name in names]
-        "".join(value for value in made if value is not None).encode()  # half a surrogate pair is no text
+        if b"\\u" in line:  # half a surrogate pair is no text
+            written = "".join(value for value in made if value is not None)
+            written.encode()
+            if "\0" in written:
+                return CONTROL
     except UnicodeError:
         return ENCODING
     except (ValueError, RecursionError):
         return JSON
-    return CONTROL if any(value is not None and "\0" in value for value in made) else made
+    return made
 
 
 def _text(value: object) -> str | None:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value or None if isinstance(value, str) else None
+    if type(value) is str:
+        return value or None
+    return "true" if value is True else "false" if value is False else None
