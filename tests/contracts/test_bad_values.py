@@ -102,7 +102,7 @@ INTEGERS["Thresholded"] = mechanisms.Thresholded(noise=INTEGERS["Laplace"], delt
 COIN = mechanisms.RandomizedResponse(epsilon=1, categories=5)
 LATTICE = mechanisms.OnLattice(mechanism=INTEGERS["Laplace"], lattice=Lattice("0.5"))
 
-MOST = (1 << 62) // 5  # of the count of one cell of five
+MOST = (END - 1) // 5  # of the count of one cell of five
 
 
 def histogram(rows: Any) -> Histogram:

@@ -204,8 +204,8 @@ def test_a_million_candidates_are_one_call():
 
 @pytest.mark.parametrize(
     "scores",
-    [[], [0.5, 1], [1.0, 2.0], np.zeros(3), [True, False], np.array([True]), [[1, 2], [3, 4]], 5, "12", None, [1, None],
-     np.array([1, 2], dtype=np.uint64), [float("nan")]],
+    [[], [0.5, 1], [1.0, 2.0], np.zeros(3), [True, False], np.array([True]), [[1, 2], [3, 4]], 5, "12", None, [1, [2]],
+     np.array([1, 2], dtype=np.uint64), np.array([float("nan")])],
 )  # fmt: skip
 def test_scores_that_are_not_a_row_of_integers_are_refused(scores):
     with pytest.raises(ParameterError):

@@ -104,7 +104,7 @@ def _settled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
     if array.dtype.kind == "f":
         return array if np.isfinite(array).all() else np.nan_to_num(array)
-    most = (1 << 62) // max(1, array.size)
+    most = ((1 << 63) - 1) // max(1, array.size)
     if array.dtype == object:
         inside = [max(-most, min(most, whole_in(value) or 0)) for value in array.ravel()]
         return np.array(inside, dtype=np.int64).reshape(array.shape)

@@ -183,6 +183,7 @@ class Records:
 
 def countable(domain: Domain) -> Domain:
     """The columns with declared values: identifiers are left out, free text is refused."""
+    require(isinstance(domain, Domain), "a Domain", domain=type(domain).__name__)
     names = [name for name, declared in domain.items() if not isinstance(declared, Identifier)]
     if not names:
         raise DomainError("need at least one column with declared values, got identifiers only")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from discreet.errors import UnsupportedError, require
 from discreet.local.threshold_factors import columns, decoded, moduli
 from discreet.queries.ordered import Thresholds
-from discreet.queries.workload import DENSEST, Workload
+from discreet.queries.workload import DENSEST, Workload, a_matrix
 from discreet.release.gamma2 import gamma2
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def _matrix(workload: Workload | npt.ArrayLike) -> Floats:
             )
         found = workload.matrix().astype(np.float64)
     else:
-        found = np.array(workload, dtype=np.float64)
+        found = a_matrix(workload)
     require(found.ndim == 2 and found.size > 0, "a matrix (queries, cells)", dimensions=found.ndim)
     require(bool(np.isfinite(found).all()), "finite entries", shape=found.shape)
     require(bool((found != found[:, :1]).any()), "a query that depends on the value", shape=found.shape)
@@ -249,7 +249,7 @@ def _through(matrix: Floats, strategy: npt.ArrayLike) -> DenseFactors:
     """R = (W - v 1^T) A^+ for a given A, with the centre that it can express."""
     import numpy as np
 
-    right = np.array(strategy, dtype=np.float64)
+    right = a_matrix(strategy)
     shaped = right.ndim == 2 and right.shape[1] == matrix.shape[1]
     require(shaped and bool(np.isfinite(right).all()), "a finite strategy (rows, cells)", shape=right.shape)
     for centre in _centres(matrix):

@@ -93,4 +93,5 @@ def spread(epsilon: float, *, inside: float, both: float, outside: float) -> flo
     odds = math.exp(min(epsilon, 700.0))
     unit = 1 / (odds * inside + outside)
     truth, noise = odds * inside * unit, (odds * both + inside - both) * unit
-    return noise * (1 - noise) / (truth - noise) ** 2
+    gap = truth - noise
+    return noise * (1 - noise) / gap**2 if gap * gap > 0 else math.inf  # no coin shows so small an epsilon

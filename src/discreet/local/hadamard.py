@@ -175,6 +175,8 @@ def _spread(truth: float, blocks: int, fraction: float) -> float:
     lie = (1 - truth) / (2 * blocks - 1)
     gap = truth - lie
     there = fraction + (1 - fraction) / blocks
+    if not gap * gap > 0:
+        return math.inf  # no coin shows so small an epsilon
     return (there * (truth + lie) + (1 - there) * 2 * lie - fraction * gap**2) / gap**2
 
 

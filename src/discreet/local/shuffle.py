@@ -32,6 +32,7 @@ from discreet.hazmat.entropy import RandomSource, source
 from discreet.local.coins import positive, whole
 from discreet.local.protocol import LocalProtocol
 from discreet.local.randomized_response import RandomizedResponse
+from discreet.privacy.exact_sums import whole as whole_numbers
 from discreet.privacy.guarantee import ApproxDP, PureDP
 from discreet.privacy.neighbours import Replace
 from discreet.privacy.number import Number, exact, up
@@ -165,7 +166,7 @@ def _grouped(size: int, chance: float, spare: float) -> tuple[Array, Array, Arra
     if high - low < COUNTS:
         counts = np.arange(low, high + 1)
         return counts, counts, _binomial(counts, size, chance), outside
-    edges = np.unique(np.linspace(low, high + 1, GROUPS + 1).astype(np.int64))
+    edges = np.unique(whole_numbers(np.trunc(np.linspace(low, high + 1, GROUPS + 1))))
     first, after = edges[:-1], edges[1:]
     inside, left = np.clip(edges, 1, None), np.clip(size - edges + 1, 1, None)
     none, every = edges <= 0, edges > size
@@ -250,7 +251,9 @@ class Shuffler:
     _waiting: list[Array] = field(default_factory=list, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        require(isinstance(self.protocol, LocalProtocol), "a protocol", protocol=type(self.protocol).__name__)
         whole("n", self.n, least=1)
+        require(self.n <= 1 << 40, "n <= 2^40, more than there are people", n=self.n)
 
     def add(self, reports: object) -> None:
         """Take reports in; more than n are refused."""

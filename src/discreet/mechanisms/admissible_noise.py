@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 SLACK = Fraction(1, 2**30)  # smoothness kept for two relative errors of 2^-31: in computing S, and in rounding it up
 
 LEAST, MOST = Fraction(1, 10**5), Fraction(100)  # of epsilon: below, the slack is not small; above, noise for MOST
+TINIEST = Fraction(1, 10**300)  # of the deltas
 LIKELY = Fraction(1, 100)  # beyond this delta Gaussian noise is not looked for: its certificate takes long
 
 
@@ -102,6 +103,13 @@ def check_epsilon(epsilon: Number) -> None:
     require(exact(epsilon) > 0, "epsilon > 0", epsilon=epsilon)
     rule = "epsilon >= 10^-5 for noise scaled to the data (Laplace noise for a global sensitivity serves less)"
     require(exact(epsilon) >= LEAST, rule, epsilon=epsilon)
+
+
+def check_delta(delta: Number, *, zero: bool = True) -> None:
+    """delta of at least 10^-300, which floats tell from 0; or 0 itself, where that is allowed."""
+    value = exact(delta)
+    rule = "10^-300 <= delta < 1" if not zero else "delta = 0, or 10^-300 <= delta < 1"
+    require(TINIEST <= value < 1 or (zero and value == 0), rule, delta=delta)
 
 
 def nearest(alpha: float) -> int:
@@ -248,7 +256,7 @@ class LaplaceNoise(AdmissibleNoise):
     smoothness: Number
 
     def __post_init__(self) -> None:
-        require(0 < exact(self.delta) < 1, "0 < delta < 1", delta=self.delta)
+        check_delta(self.delta, zero=False)
         self._check()
         _exists(self, laplace_scale(self.used, exact(self.delta), self.dilation))
 
@@ -281,7 +289,7 @@ class GaussianNoise(AdmissibleNoise):
     smoothness: Number
 
     def __post_init__(self) -> None:
-        require(0 < exact(self.delta) < 1, "0 < delta < 1", delta=self.delta)
+        check_delta(self.delta, zero=False)
         self._check()
         _exists(self, self._alpha() or None)
 
@@ -339,7 +347,7 @@ def noises(*, epsilon: Number, delta: Number, smoothness: Number, beta: float = 
     >>> [noise.name for noise in noises(epsilon=1, delta=1e-6, smoothness=0.04)]
     ['lomax', 'power', 'laplace', 'cauchy', 'gaussian']
     """
-    require(0 <= exact(delta) < 1, "0 <= delta < 1", delta=delta)
+    check_delta(delta)
     return sorted(_candidates(epsilon, delta, smoothness, beta), key=lambda noise: noise.error(beta))
 
 
@@ -370,7 +378,7 @@ def best_noise(
     'cauchy'
     """
     check_epsilon(epsilon)
-    require(0 <= exact(delta) < 1, "0 <= delta < 1", delta=delta)
+    check_delta(delta)
     if smoothness is not None:
         return noises(epsilon=epsilon, delta=delta, smoothness=smoothness, beta=beta)[0]
     return _tuned(exact(epsilon), exact(delta), beta)  # above MOST the same law, under the budget that was asked for

@@ -35,6 +35,7 @@ from discreet.privacy.number import Number, exact
 if TYPE_CHECKING:
     from discreet.hazmat.integers import Integers
 
+LONGEST = 1 << 1024  # sensitivity for which a float is looked for as sigma
 _SAFE = 1 + Fraction(1, 2**40)  # math.sqrt(3) is below the root of 3; it is read as that root
 
 
@@ -74,6 +75,8 @@ class Gaussian:
         else:
             require(self.epsilon is not None and exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
             require(self.delta is not None and 0 < exact(self.delta) < 1, "0 < delta < 1", delta=self.delta)
+            fits = exact(self.sensitivity) <= LONGEST
+            require(fits, "a sensitivity of at most 2^1024, or with_sigma", sensitivity=self.sensitivity)
 
     @classmethod
     def with_sigma(cls, sigma: Number, *, sensitivity: Number) -> Gaussian:

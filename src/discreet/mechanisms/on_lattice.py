@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.errors import require
 from discreet.hazmat.bad_values import settle
 from discreet.hazmat.entropy import RandomSource
 from discreet.hazmat.lattice import Lattice
@@ -48,6 +49,10 @@ class OnLattice:
 
     mechanism: Mechanism
     lattice: Lattice
+
+    def __post_init__(self) -> None:
+        require(isinstance(self.mechanism, Mechanism), "a mechanism", mechanism=type(self.mechanism).__name__)
+        require(isinstance(self.lattice, Lattice), "a lattice", lattice=type(self.lattice).__name__)
 
     def __call__(self, value: Reals, *, rng: RandomSource | None = None) -> float | npt.NDArray[np.float64]:
         """The private value: a lattice point, as a float."""

@@ -130,7 +130,8 @@ class ProposeTestRelease:
 
     def privacy(self) -> ApproxDP:
         """delta of the discrete test, rounded up: at most the delta asked for."""
-        return ApproxDP(self.epsilon, up(_pass(self.test_epsilon, self.threshold)), neighbours=self.neighbours)
+        delta = exact(up(_pass(self.test_epsilon, self.threshold)))  # a float, which may be above a delta that is none
+        return ApproxDP(self.epsilon, min(exact(self.delta), delta), neighbours=self.neighbours)
 
     def accuracy(self, beta: float = 0.05) -> int:
         """The least alpha with Pr[|answer - truth| > alpha] <= beta for an answer that is released."""
@@ -156,10 +157,13 @@ def _pass(epsilon: Fraction, threshold: int) -> Fraction:
 @lru_cache(maxsize=1024)
 def _threshold(epsilon: Fraction, delta: Fraction) -> int:
     guess = math.floor(-log_down(delta * (1 + exp_down(-epsilon))) / epsilon) - 1
-    least = max(1, guess)
-    while exact(up(_pass(epsilon, least))) > delta:
-        least += 1
-    return least
+    low, high, step = max(1, guess) - 1, max(1, guess), 1
+    while _pass(epsilon, high) > delta:  # in steps that double: at a tiny epsilon the guess is off by many
+        low, high, step = high, high + step, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _pass(epsilon, middle) > delta else (low, middle)
+    return high
 
 
 def _whole(number: object, name: str) -> int:

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
-from discreet.mechanisms.admissible_noise import AdmissibleNoise, best_noise, check_epsilon, noises
+from discreet.mechanisms.admissible_noise import AdmissibleNoise, best_noise, check_delta, check_epsilon, noises
 from discreet.privacy.event import ApproxEvent, PureEvent
 from discreet.privacy.guarantee import ApproxDP, PureDP, Relation
 from discreet.privacy.neighbours import Neighbours, Replace, Row, datasets
-from discreet.privacy.number import Number, exact
+from discreet.privacy.number import Number, chance, exact
 from discreet.privacy.sensitivity import local
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ class SmoothSensitivity:
         require(callable(self.query), "a function as query", query=self.query)
         require(callable(self.smooth), "a function as smooth", smooth=self.smooth)
         check_epsilon(self.epsilon)
-        require(0 <= exact(self.delta) < 1, "0 <= delta < 1", delta=self.delta)
-        require(0 < self.beta < 1, "0 < beta < 1", beta=self.beta)
+        check_delta(self.delta)
+        chance(self.beta)
         require(self.noise in NAMES, f"a noise of {', '.join(NAMES)}", noise=self.noise)
         _ = self.noise_law  # raises where no theorem covers the combination
 

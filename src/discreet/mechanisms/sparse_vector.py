@@ -18,6 +18,7 @@ when k (Pr[N - R > alpha] + Pr[N - R > alpha + 1]) <= beta.  Proof: docs/theory/
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -85,7 +86,9 @@ class SparseVector:
     def split(self) -> tuple[Fraction, Fraction]:
         """(e1, e2) for the threshold and for the answers; they sum to epsilon exactly."""
         factor = self.count if self.monotone else 2 * self.count
-        ratio = Fraction(round(64 * factor ** (2 / 3)), 64)  # any ratio is private; this one is near the best
+        # Any ratio is private; this one is near the best, and its logarithm is a float however many answers there are.
+        near = 64 * factor ** (2 / 3) if factor < 1 << 53 else 2 ** min(6 + math.log2(factor) * 2 / 3, 1000.0)
+        ratio = Fraction(round(near), 64)
         first = exact(self.epsilon) / (1 + ratio)
         return first, exact(self.epsilon) - first
 
@@ -233,6 +236,8 @@ class NumericSparse:
     answers: Laplace  # of a single question
 
     def __post_init__(self) -> None:
+        require(isinstance(self.above, SparseVector), "a SparseVector above", above=type(self.above).__name__)
+        require(isinstance(self.answers, Laplace), "Laplace answers", answers=type(self.answers).__name__)
         moved, noised = self.above.sensitivity, self.answers.sensitivity
         require(noised >= moved, "answers noised for the sensitivity of the questions", answers=noised, questions=moved)
 

@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, require
 
 Number = int | float | Fraction | Decimal | str
 
@@ -65,6 +65,21 @@ def _from_numpy(value: object) -> Fraction:
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise ParameterError(f"need a number, got {_clip(value)}")
     return exact(number if isinstance(number, int) else str(value))
+
+
+def chance(value: object, *, name: str = "beta") -> float:
+    """A probability that a float tells from 0 and 1, of a type that floats can be multiplied with: checked, as given.
+
+    >>> chance(0.05), chance(Fraction(1, 3))
+    (0.05, Fraction(1, 3))
+    >>> chance("1/3")
+    Traceback (most recent call last):
+    discreet.errors.ParameterError: need 0 < beta < 1, got beta='1/3'
+    """
+    numeric = not isinstance(value, str | Decimal | bool)
+    inside = numeric and Fraction(1, 1 << 1000) <= exact(value) <= 1 - Fraction(1, 1 << 53)  # type: ignore[arg-type]
+    require(inside, f"0 < {name} < 1", **{name: value})
+    return value  # type: ignore[return-value]
 
 
 def up(value: Number) -> float:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from discreet.data.arrays import Array, like, namespace, stack
 from discreet.data.domain import Domain
 from discreet.data.histogram import Histogram
-from discreet.errors import DomainError, UnsupportedError, require
+from discreet.errors import DomainError, ParameterError, UnsupportedError, require
 from discreet.privacy.enclosure import root_up
 from discreet.privacy.exact_sums import farthest, largest_norm, over_one_denominator, roomy
 from discreet.privacy.neighbours import AddRemove, Local, Neighbours, NullRow, Replace
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Protocol
 
+    import numpy as np
     import numpy.typing as npt
 
     class Countable(Protocol):
@@ -188,6 +189,23 @@ def swaps(neighbours: type[Neighbours]) -> bool:
     known = isinstance(neighbours, type) and issubclass(neighbours, Neighbours)
     require(known, "a relation, such as AddRemove or Replace", neighbours=neighbours)
     raise UnsupportedError(f"a workload has no sensitivity under {neighbours.__name__}, which is about graphs")
+
+
+def a_workload(workload: object) -> Workload:
+    """The workload, if it is one: what every release begins with."""
+    require(isinstance(workload, Workload), "a workload, such as thresholds(8)", workload=type(workload).__name__)
+    assert isinstance(workload, Workload)
+    return workload
+
+
+def a_matrix(values: object) -> npt.NDArray[np.float64]:
+    """Numbers as floats, in an array of their own; what holds something else is refused by its type."""
+    import numpy as np
+
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(f"need a matrix of numbers, got {type(values).__name__}") from None
 
 
 def small_entries(workload: Workload) -> None:

@@ -32,8 +32,8 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.privacy.event import ComposedEvent, Event, PureEvent, RepeatedEvent, ZCDPEvent
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import Neighbours
-from discreet.privacy.number import Number, exact
-from discreet.queries.workload import Rows, Workload, swaps
+from discreet.privacy.number import Number, chance, exact
+from discreet.queries.workload import Rows, Workload, a_workload, swaps
 from discreet.release.counted import counted
 from discreet.release.net import widest
 from discreet.release.noise import relation_for
@@ -92,7 +92,7 @@ class BoostedQueries:
     beta: float = field(default=0.05, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not self.workload.integral:
+        if not a_workload(self.workload).integral:
             raise UnsupportedError("boosting needs queries with integer values; scale them and their answers")
         for name in ("sample", "error"):
             value = getattr(self, name)
@@ -100,9 +100,11 @@ class BoostedQueries:
             require(
                 whole and value >= (name == "sample"), f"an integer {name} >= {int(name == 'sample')}", **{name: value}
             )
-        require(0 < exact(self.advantage) < Fraction(1, 2), "0 < advantage < 1/2", advantage=self.advantage)
+        least = Fraction(1, 1 << 18)  # below, more than 2^36 rounds would be needed
+        inside = least <= exact(self.advantage) < Fraction(1, 2)
+        require(inside, "2^-18 <= advantage < 1/2", advantage=self.advantage)
         require(0 < exact(self.share) < 1, "0 < share < 1", share=self.share)
-        require(0 < self.beta < 1, "0 < beta < 1", beta=self.beta)
+        chance(self.beta)
         self._parts()  # refuse a bad budget now
         swaps(self.neighbours)  # and graphs
 

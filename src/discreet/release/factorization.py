@@ -29,7 +29,7 @@ from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.number import exact
 from discreet.queries.combined import Kronecker
 from discreet.queries.ordered import Ranges, Thresholds
-from discreet.queries.workload import Workload, swaps
+from discreet.queries.workload import Workload, a_matrix, a_workload, swaps
 from discreet.release.counted import counted
 from discreet.release.factorization_errors import LaplaceSums, NormalSums
 from discreet.release.factorization_space import CellSpace, QuerySpace, Space, spaces_of
@@ -80,6 +80,7 @@ class Factorization:
     strategy: str | npt.ArrayLike | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        a_workload(self.workload)
         require(self.objective in ("max", "total"), 'objective "max" or "total"', objective=self.objective)
         if isinstance(self.strategy, str):
             known = self.strategy in ("identity", "tree", "optimal")
@@ -139,7 +140,7 @@ class Factorization:
     def _given(self) -> Strategy:
         import numpy as np
 
-        made = Strategy.over_cells("given", np.array(self.strategy, dtype=np.float64), self._cells)
+        made = Strategy.over_cells("given", a_matrix(self.strategy), self._cells)
         rank, columns = int(np.linalg.matrix_rank(made.matrix)), made.entries.shape[1]
         require(rank == columns, "a strategy of full column rank", rank=rank, columns=columns)
         return made

@@ -17,7 +17,7 @@ from discreet.hazmat.integers import integers
 from discreet.privacy.event import Event
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.neighbours import Neighbours
-from discreet.queries.workload import Workload
+from discreet.queries.workload import Workload, a_workload
 from discreet.release.counted import counted
 from discreet.release.noise import Noise, noise_for, relation_for, variance
 from discreet.release.release import Release
@@ -50,7 +50,7 @@ class IndependentNoise:
     n: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not self.workload.integral:
+        if not a_workload(self.workload).integral:
             raise UnsupportedError("independent noise needs queries with integer entries; scale the answers afterwards")
         self.noise  # noqa: B018 - refuse a bad budget now
 

@@ -41,7 +41,7 @@ from discreet.queries.combined import Stacked, Weighted
 from discreet.queries.marginals import Marginals
 from discreet.queries.ordered import Ordered
 from discreet.queries.products import Products
-from discreet.queries.workload import Workload, same_domain, swaps
+from discreet.queries.workload import Workload, a_workload, same_domain, swaps
 from discreet.queries.written import RandomCounting
 from discreet.release.counted import counted
 from discreet.release.models.estimate import SHARPEST
@@ -102,6 +102,7 @@ class MWEM:
     device: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        a_workload(self.workload)
         for name in ("rounds", "steps"):
             given = getattr(self, name)
             whole = isinstance(given, int) and not isinstance(given, bool)

@@ -83,6 +83,7 @@ def relation_for(budget: Guarantee, *, n: int | None) -> type[Neighbours]:
     """
     if n is not None:
         require(isinstance(n, int) and not isinstance(n, bool) and n >= 1, "an integer n >= 1", n=n)
+    require(isinstance(budget, Guarantee), "a budget, such as PureDP(1)", budget=budget)
     if budget.neighbours is not None:
         return budget.neighbours
     return AddRemove if n is None else Replace

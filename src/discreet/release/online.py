@@ -29,7 +29,7 @@ from discreet.privacy.enclosure import root_bounds
 from discreet.privacy.event import ApproxEvent, ComposedEvent, Event, PureEvent, ZCDPEvent
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import Neighbours
-from discreet.privacy.number import down, exact
+from discreet.privacy.number import chance, down, exact
 from discreet.queries.workload import swaps
 from discreet.release.noise import relation_for
 from discreet.release.online_session import OnlineSession
@@ -75,7 +75,9 @@ class PrivateMultiplicativeWeights:
     def __post_init__(self) -> None:
         whole = isinstance(self.queries, int) and not isinstance(self.queries, bool)
         require(whole and self.queries >= 1, "an integer queries >= 1", queries=self.queries)
-        require(0 < self.beta < 1, "0 < beta < 1", beta=self.beta)
+        chance(self.beta)
+        for name, number in (("queries", self.queries), ("n", self.n or 1)):
+            require(isinstance(number, int) and number < 1 << 62, f"{name} < 2^62", **{name: number})
         whole = isinstance(self.suspensions, int) and not isinstance(self.suspensions, bool)
         allowed = whole and 0 <= self.suspensions <= MOST_SUSPENSIONS
         require(allowed, f"an integer 0 <= suspensions <= {MOST_SUSPENSIONS}", suspensions=self.suspensions)

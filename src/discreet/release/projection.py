@@ -29,9 +29,9 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.event import ComposedEvent, Event
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.neighbours import AddRemove, Neighbours, Replace
-from discreet.privacy.number import exact
+from discreet.privacy.number import chance, exact
 from discreet.queries.marginals import marginals
-from discreet.queries.workload import Workload, swaps
+from discreet.queries.workload import Workload, a_workload, swaps
 from discreet.release.counted import counted
 from discreet.release.independent import IndependentNoise
 from discreet.release.models.dense import DenseModel
@@ -96,7 +96,8 @@ class LeastSquaresProjection:
     steps: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        require(0 < self.beta < 1, "0 < beta < 1", beta=self.beta)
+        a_workload(self.workload)
+        chance(self.beta)
         if self.steps is not None:
             whole = isinstance(self.steps, int) and not isinstance(self.steps, bool)
             require(whole and self.steps >= 1, "an integer steps >= 1", steps=self.steps)

@@ -33,7 +33,7 @@ from discreet.privacy.event import Event
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.number import down, exact
-from discreet.queries.workload import Workload, swaps
+from discreet.queries.workload import Workload, a_workload, swaps
 from discreet.release.counted import counted
 from discreet.release.models.dense import DenseModel
 from discreet.release.net import LISTED, multisets, net_distance, widest
@@ -73,7 +73,7 @@ class SmallDatabase:
     candidates: Sequence[Sequence[int]] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not self.workload.integral:
+        if not a_workload(self.workload).integral:
             raise UnsupportedError("the small database mechanism needs queries with integer values; scale them")
         self.epsilon  # noqa: B018 - refuse a bad budget now
         swaps(self.neighbours)  # and graphs

@@ -60,6 +60,8 @@ class Amplified(Generic[Base]):
     best_: Base = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        promises = callable(getattr(self.learner, "privacy", None)) and callable(getattr(self.learner, "fit", None))
+        require(promises and not isinstance(self.learner, type), "a learner", learner=type(self.learner).__name__)
         require(exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
         whole = isinstance(self.blocks, int) and not isinstance(self.blocks, bool)
         require(whole and self.blocks >= 2, "blocks >= 2", blocks=self.blocks)

@@ -37,7 +37,7 @@ from discreet.privacy.enclosure import LARGEST, expm1_bounds
 from discreet.privacy.event import PureEvent
 from discreet.privacy.guarantee import PureDP, Relation
 from discreet.privacy.neighbours import AddRemove, Neighbours, NullRow, Replace
-from discreet.privacy.number import Number, down, exact, up
+from discreet.privacy.number import Number, chance, down, exact, up
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,7 +84,7 @@ class ParityLearner:
     def __post_init__(self) -> None:
         epsilon = exact(self.epsilon)
         require(0 < epsilon <= LARGEST, f"0 < epsilon <= {LARGEST}", epsilon=self.epsilon)
-        require(0 < exact(self.beta) < 1, "0 < beta < 1", beta=self.beta)
+        chance(self.beta)
         public_rows(self.n)
         allowed = (None, AddRemove) if self.n is None else (None, Replace, NullRow)
         if self.neighbours not in allowed:
@@ -92,6 +92,7 @@ class ParityLearner:
         whole = isinstance(self.blocks, int) and not isinstance(self.blocks, bool)
         require(self.blocks is None or (whole and self.blocks >= 1), "blocks >= 1", blocks=self.blocks)
         if self.blocks is None:
+            require(self.keep > 0, "an epsilon that leaves rows to use", epsilon=self.epsilon)
             enough = math.ceil(math.log(float(self.beta) / 2) / math.log(float(self.abort)))
             object.__setattr__(self, "blocks", max(1, enough))
 

@@ -61,6 +61,8 @@ class Sampled(Generic[Base]):
     learner_: Base = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        promises = callable(getattr(self.learner, "privacy", None)) and callable(getattr(self.learner, "fit", None))
+        require(promises and not isinstance(self.learner, type), "a learner", learner=type(self.learner).__name__)
         require(exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
         public_rows(self.n)
         require(self.rows is None or self.rows >= 1, "a sample of at least one row", n=self.n, rate=float(self.rate))

@@ -75,7 +75,7 @@ class ChebyshevConjunctions:
 
     def __post_init__(self) -> None:
         whole = isinstance(self.d, int) and not isinstance(self.d, bool)
-        require(whole and self.d >= 1, "an integer d >= 1", d=self.d)
+        require(whole and 1 <= self.d < 1 << 31, "an integer 1 <= d < 2^31", d=self.d)
         checked(self.t, self.alpha)
         require(self.t <= self.d, "t <= d", t=self.t, d=self.d)
         require(self.method in ("lp", "chebyshev"), "method lp or chebyshev", method=self.method)

@@ -20,14 +20,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from discreet.errors import require
 from discreet.hazmat.entropy import RandomSource
-from discreet.mechanisms.admissible_noise import check_epsilon
+from discreet.mechanisms.admissible_noise import check_delta, check_epsilon
 from discreet.mechanisms.smooth_sensitivity import SmoothSensitivity
 from discreet.privacy.event import ApproxEvent, PureEvent
 from discreet.privacy.guarantee import ApproxDP, PureDP, Relation
 from discreet.privacy.neighbours import AddRemove
-from discreet.privacy.number import Number, exact
+from discreet.privacy.number import Number, chance, exact
 from discreet.structured.medians.median_window import Grid, Window, check_relation
 
 if TYPE_CHECKING:
@@ -66,8 +65,8 @@ class SmoothMedian:
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
-        require(0 <= exact(self.delta) < 1, "0 <= delta < 1", delta=self.delta)
-        require(0 < self.beta < 1, "0 < beta < 1", beta=self.beta)
+        check_delta(self.delta)
+        chance(self.beta)
         check_relation(self.neighbours)
         _ = self.grid
 

@@ -33,7 +33,7 @@ from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.privacy.event import ExponentialEvent, PureEvent
 from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import AddRemove
-from discreet.privacy.number import Number, exact
+from discreet.privacy.number import Number, chance, exact
 from discreet.structured.quantiles.rank_loss import LARGE, grid_counts, quantile_fraction, row_sensitivity
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class QuantileBound:
         quantile_fraction(self.quantile)
         require(self.end in ("low", "high"), "end low or high", end=self.end)
         require(exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
-        require(0 < self.beta < 1, "0 < beta < 1", beta=self.beta)
+        chance(self.beta)
         for name in ("size", "rows_per_unit"):
             value = getattr(self, name)
             whole = isinstance(value, int) and not isinstance(value, bool)

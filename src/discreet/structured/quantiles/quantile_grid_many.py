@@ -57,7 +57,7 @@ class GridQuantiles:
     def __post_init__(self) -> None:
         object.__setattr__(self, "quantiles", tuple(listed(self.quantiles)))  # a mechanism is a frozen value
         whole = isinstance(self.groups, int) and not isinstance(self.groups, bool)
-        require(whole and self.groups >= 1, "an integer groups >= 1", groups=self.groups)
+        require(whole and 1 <= self.groups <= 1 << 62, "an integer 1 <= groups <= 2^62", groups=self.groups)
         self._many()
 
     def _many(self) -> tuple[ManyQuantiles, list[int]]:

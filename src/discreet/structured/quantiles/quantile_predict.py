@@ -29,7 +29,12 @@ JOINT_LEAST = 4  # rows; with fewer in reach it would depend on the data whether
 
 def row_rate(quantile: Fraction, epsilon: Fraction, rows_per_unit: int) -> float:
     """What a row of rank error is worth: epsilon b / (2 rows_per_unit max(a, b - a))."""
-    return float(epsilon * quantile.denominator / (2 * rows_per_unit * row_sensitivity(quantile)))
+    return _float(epsilon * quantile.denominator / (2 * rows_per_unit * row_sensitivity(quantile)))
+
+
+def _float(value: Fraction) -> float:
+    """For predictions, which promise nothing: as near as floats come that can be squared and inverted."""
+    return float(min(max(value, Fraction(1, 1 << 300)), Fraction(1 << 300)))
 
 
 def joint_sensitivity(quantiles: tuple[Fraction, ...], rows_per_unit: int) -> int:
@@ -86,7 +91,7 @@ def _joint(quantiles: tuple[Fraction, ...], epsilon: Fraction, rows_per_unit: in
     import numpy as np
 
     b = math.lcm(*(q.denominator for q in quantiles))
-    scale = 2 * joint_sensitivity(quantiles, rows_per_unit) / (float(epsilon) * b)  # of one step, in rows
+    scale = _float(2 * joint_sensitivity(quantiles, rows_per_unit) / (epsilon * b))  # of one step, in rows
     x = (np.arange(1 << 13) - (1 << 12)) / 32.0  # in scales
     transform = np.fft.fft(np.fft.ifftshift(np.exp(-np.abs(x))))
     m, total = len(quantiles), 0.0
