@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import tracemalloc
 import zipfile
 
 import numpy as np
 import pytest
 
+from discreet.data import stored_bytes
 from discreet.data.columns import Integer
 from discreet.data.domain import Domain
 from discreet.errors import ParameterError
@@ -121,3 +123,43 @@ def test_the_promise_is_stored_with_whose_change_it_hides(tmp_path):
         save(made, tmp_path / "m")
 
         assert load(tmp_path / "m").guarantee_ == made.guarantee_ == PureDP(1, neighbours=relation)
+
+
+def unfolding(files, way=zipfile.ZIP_DEFLATED):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", way) as file:
+        for name, data in files.items():
+            file.writestr(name, data)
+    return made.getvalue()
+
+
+def zeros(count):
+    made = io.BytesIO()
+    np.save(made, np.zeros(count))
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("surplus", [True, False], ids=["surplus", "referred to"])
+def test_a_small_file_that_unfolds_to_much_is_refused_without_being_unfolded(surplus):
+    """A model of 1.9 MB took 4.1 GB to read."""
+    members = parts(to_bytes(model()))
+    name = f"{len(members) - 1}.npy" if surplus else "0.npy"
+    bomb = unfolding(members | {name: zeros(5 * 10**6 if surplus else 40 * 10**6)})
+    tracemalloc.start()
+    try:
+        with pytest.raises(ParameterError, match="not a stored model"):
+            from_bytes(bomb, NaiveBayes())
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert len(bomb) < 2 * 10**6
+    assert peak < 10 * 10**6
+
+
+def test_a_model_that_unfolds_to_much_by_itself_is_stored_so_that_it_can_be_read(monkeypatch):
+    monkeypatch.setattr(stored_bytes, "LARGEST", 10)
+    monkeypatch.setattr(stored_bytes, "FOLDED", 1)
+    data = to_bytes(model())
+
+    assert to_bytes(from_bytes(data, NaiveBayes())) == data

@@ -118,6 +118,29 @@ def test_reports_of_other_parameters_are_refused():
     assert one.fingerprint() == RandomizedResponse(epsilon=1.0, size=4).fingerprint()
 
 
+@pytest.mark.parametrize("limit", [3, 5, 100, 4097])
+def test_codes_beyond_the_limit_are_refused_when_they_come_as_bytes(limit):
+    """The bits of a code hold more numbers than there are codes: whoever writes the bytes may send any of them."""
+    form = Codes(limit)
+    wider = Codes(1 << form.bits)  # of as many bits
+
+    for value in (limit, (1 << form.bits) - 1):
+        with pytest.raises(DomainError, match="outside what this protocol sends"):
+            form.unpack(wider.pack(np.array([0, value], dtype=np.int64)), 2)
+    assert form.unpack(wider.pack(np.array([limit - 1], dtype=np.int64)), 1).tolist() == [limit - 1]
+
+
+@pytest.mark.parametrize("make", [HadamardResponse, RandomizedResponse], ids=lambda kind: kind.__name__)
+def test_a_report_that_the_protocol_never_sends_is_refused_by_whoever_reads_it(make):
+    protocol = make(epsilon=1, size=5)
+    wide = Codes(1 << protocol.form.bits)
+    head = protocol.to_bytes([0])[:19]
+    sealed = head[:-8] + (1).to_bytes(8, "little") + wide.pack(np.array([(1 << protocol.form.bits) - 1]))
+    if protocol.form.limit < wide.limit:
+        with pytest.raises(DomainError, match="outside"):
+            protocol.from_bytes(sealed)
+
+
 @given(st.integers(2, 5000), st.data())
 def test_codes_come_back_whatever_the_limit(limit, data):
     form = Codes(limit)

@@ -15,8 +15,10 @@ from scipy.optimize import minimize
 from discreet.composition import basic, concentrated
 from discreet.data.columns import Boolean, Integer
 from discreet.data.domain import Domain
+from discreet.data.engines.tables_of_counts import TablesOfCounts
 from discreet.data.histogram import Histogram
 from discreet.data.records import Records
+from discreet.data.table import Table
 from discreet.errors import DomainError, ParameterError, UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.privacy.event import from_dict
@@ -399,18 +401,34 @@ def test_weights_scale_the_answers_and_steer_the_choice():
     np.testing.assert_allclose(release.answers, weighted.answer(release.model), rtol=1e-3, atol=0.1)
 
 
-def test_weighted_scores_move_no_more_than_the_sensitivity():
-    weighted = marginals(BITS, 2, weights=[Fraction(i % 7 + 1, 9) for i in range(28)])
-    mechanism = MWEM(weighted, n=N, budget=PureDP(1))
+@pytest.mark.parametrize("relation", [AddRemove, Replace])
+@pytest.mark.parametrize("least", [Fraction(1, 9), Fraction(1), Fraction(40), Fraction(10**6, 7)])
+def test_weighted_scores_move_no_more_than_the_sensitivity(least, relation):
+    """Weights below 1 hid that scores were not divided by the largest: the twin moves 280 times as far at 40."""
+    weighted = marginals(BITS, 2, weights=[(i % 7 + 1) * least for i in range(28)])
+    mechanism = MWEM(weighted, n=N, budget=PureDP(1, neighbours=relation))
     rng = np.random.default_rng(1)
     for _ in range(200):
         off = rng.integers(0, 50, len(weighted))
         moved = off.copy()
         for table in range(28):
             moved[4 * table + rng.integers(4)] += 1
-            moved[4 * table + rng.integers(4)] += 1
+            moved[4 * table + rng.integers(4)] += relation is Replace
 
         assert np.abs(mechanism._scores(moved) - mechanism._scores(off)).max() <= mechanism.sensitivity
+
+
+def test_scores_depend_on_the_ratio_of_weights_and_the_heaviest_table_counts_in_full():
+    off = np.random.default_rng(2).integers(0, 50, 112)
+    plain, heavy, light = (
+        MWEM(marginals(BITS, 2, weights=[(i % 7 + 1) * unit for i in range(28)]), n=N, budget=PureDP(1))._scores(off)
+        for unit in (Fraction(1), Fraction(1000), Fraction(1, 1000))
+    )
+    unweighted = MWEM(marginals(BITS, 2), n=N, budget=PureDP(1))._scores(off)
+
+    assert (plain == heavy).all()
+    assert (plain == light).all()
+    assert (plain[6::7] == unweighted[6::7]).all()  # those of weight 7
 
 
 def test_scores_are_integers():
@@ -504,3 +522,14 @@ def test_the_bound_of_the_average_is_least_at_the_usual_rounds():
     }
 
     assert MWEM(workload, n=5000, budget=PureDP(10), estimate="average").accuracy() <= min(bounds.values())
+
+
+def test_tables_counted_by_an_engine_are_enough_where_the_number_of_rows_is_private():
+    """They have no length: the run failed, after it was paid for."""
+    frame = pd.DataFrame({name: np.arange(60) % (place + 2) == 0 for place, name in enumerate(BITS)})
+    workload = marginals(BITS, 2)
+    tables = TablesOfCounts(Table(frame, domain=BITS, unit=None), workload.sets, domain=BITS)
+    made = MWEM(workload, budget=ZCDP(10**6), rounds=28)(tables, rng=SeededRandom(1))
+
+    np.testing.assert_allclose(made.answers.reshape(-1, 4).sum(axis=1), 60, atol=1)
+    np.testing.assert_allclose(made.answers, workload.answer(Records.from_frame(frame, BITS)), atol=2)

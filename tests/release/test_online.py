@@ -749,3 +749,18 @@ def test_refuses_what_no_theorem_covers():
         pmw.open(Histogram(BIT, [4, 6])).ask(marginals(BIT, 1))
     with pytest.raises(UnsupportedError, match="smaller"):
         pmw.accuracy(0.01)
+
+
+def test_a_threshold_times_a_span_beyond_64_bits_does_not_wrap():
+    """A margin of -2^63 - 1 was one of 2^63 - 1: every question passed."""
+    settings = Settings(
+        updates=3, gap=1, above=1 << 40, below=1, off=0, n=10, fresh=True, epsilon=Fraction(2), first=Fraction(1)
+    )
+    spans = np.full(50, (1 << 31) - 1)
+
+    for place in range(30):
+        gate = Gate(settings, rng=SeededRandom(place))
+        gate._level = (1 << 62) + (place << 58)
+        assert gate.first(np.zeros(50, dtype=np.int64), spans) is None
+        found = gate.first(np.full(50, -(1 << 62), dtype=np.int64), spans // spans)
+        assert found is None or found[1] == -1

@@ -233,3 +233,35 @@ def test_a_release_is_shown_by_its_size_and_promise():
 
     assert repr(release) == "Release(answers=9, PureDP(epsilon=1.0))"
     assert len(release) == 9
+
+
+@pytest.mark.parametrize("gone", ["workload", "guarantee", "errors"])
+def test_a_stored_release_that_lacks_a_part_is_refused_as_one_that_is_damaged(gone):
+    """It raised a KeyError."""
+    data = to_bytes(
+        IndependentNoise(marginals(DOMAIN, 1), budget=PureDP(1))(Histogram(DOMAIN, np.ones(CELLS, dtype=int)))
+    )
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        parts = {name: file.read(name) for name in file.namelist()}
+    about = json.loads(parts["release.json"])
+    for wrong in ({k: v for k, v in about.items() if k != gone}, about | {gone: 7}, about | {gone: []}):
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w") as file:
+            for name, part in (parts | {"release.json": json.dumps(wrong).encode()}).items():
+                file.writestr(name, part)
+
+        with pytest.raises((ParameterError, DomainError)):
+            from_bytes(made.getvalue())
+
+
+def test_a_surplus_member_of_a_stored_release_is_refused():
+    data = to_bytes(
+        IndependentNoise(marginals(DOMAIN, 1), budget=PureDP(1))(Histogram(DOMAIN, np.ones(CELLS, dtype=int)))
+    )
+    more = io.BytesIO(data)
+    with zipfile.ZipFile(more, "a", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("surplus", bytes(10**6))
+
+    assert len(from_bytes(data)) == len(marginals(DOMAIN, 1))
+    with pytest.raises(ParameterError, match="not a stored release"):
+        from_bytes(more.getvalue())

@@ -12,6 +12,7 @@ import dataclasses
 import importlib
 import io
 import json
+import re
 import zipfile
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from discreet.data.columns import Column
 from discreet.data.columns import column as read_column
 from discreet.data.domain import Domain
+from discreet.data.stored_bytes import Archive, most
+from discreet.data.stored_bytes import text as read_text
 from discreet.errors import DiscreetError, ParameterError, UnsupportedError
 from discreet.privacy.event import Event
 from discreet.privacy.event import from_dict as read_event
@@ -27,6 +30,8 @@ from discreet.privacy.guarantee import ZCDP, ApproxDP, GaussianDP, Guarantee, Pu
 from discreet.privacy.neighbours import AddRemove, Local
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from discreet.learning.estimator import PrivateEstimator
 
     Model = TypeVar("Model", bound=PrivateEstimator)
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
 VERSION = 1
 _MOMENT = (1980, 1, 1, 0, 0, 0)  # of every file inside, so that the same model is the same bytes
 _CURRENCIES = {kind.__name__: kind for kind in (PureDP, ApproxDP, ZCDP, GaussianDP)}
+_ARRAY = re.compile(r"[0-9]{1,7}\.npy")
 _NUMBERS = "biuf"  # kinds of arrays that are numbers
 _TEXTS = "U"
 
@@ -43,23 +49,41 @@ def to_bytes(model: PrivateEstimator) -> bytes:
     model.privacy()  # refuse one that is not fitted
     arrays: list[Any] = []
     text = {"version": VERSION, "model": type(model).__name__, "learned": _written(model._learned(), arrays)}
+    members = {"model.json": json.dumps(text).encode()}
+    members |= {f"{number}.npy": _array_bytes(array) for number, array in enumerate(arrays)}
+    made = _archived(members, zipfile.ZIP_DEFLATED)
+    # What could not be read back, because it unfolds to too much, is not folded.
+    return made if sum(map(len, members.values())) <= most(len(made)) else _archived(members, zipfile.ZIP_STORED)
+
+
+def _archived(members: dict[str, bytes], way: int) -> bytes:
     made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr(zipfile.ZipInfo("model.json", _MOMENT), json.dumps(text))
-        for number, array in enumerate(arrays):
-            file.writestr(zipfile.ZipInfo(f"{number}.npy", _MOMENT), _array_bytes(array))
+    with zipfile.ZipFile(made, "w", way) as file:
+        for name, data in members.items():
+            file.writestr(zipfile.ZipInfo(name, _MOMENT), data, compress_type=way)
     return made.getvalue()
+
+
+def _arrays(value: object) -> int:
+    """How many different arrays a description refers to."""
+    found, left = set[object](), [value]
+    while left:
+        match left.pop():
+            case {"array": place, "objects": _}:
+                found.add(place)
+            case dict() as parts:
+                left += parts.values()
+            case list() as parts:
+                left += parts
+    return len(found)
 
 
 def from_bytes(data: bytes, model: Model) -> Model:
     """Read back what `to_bytes` wrote, into an estimator of the same kind."""
-    import numpy as np
-
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as file:
-            text = json.loads(file.read("model.json"))
-            count = sum(name.endswith(".npy") for name in file.namelist())
-            arrays = [np.load(io.BytesIO(file.read(f"{place}.npy")), allow_pickle=False) for place in range(count)]
+        file = Archive(data, known=lambda name: name == "model.json" or bool(_ARRAY.fullmatch(name)))
+        text = file.json("model.json")
+        arrays = _read_arrays(file, _arrays(text["learned"]))
         same = text["version"] == VERSION and text["model"] == type(model).__name__
         learned = _read(text["learned"], arrays)
     except Exception:  # a damaged file fails in as many ways as there are readers
@@ -76,6 +100,13 @@ def from_bytes(data: bytes, model: Model) -> Model:
             raise
         raise ParameterError("this is not a stored model") from None
     return model
+
+
+def _read_arrays(file: Archive, count: int) -> list[npt.NDArray[Any]]:
+    """So many of them, and refused before any is read where there are others: a surplus one belongs to nobody."""
+    if file.names != {"model.json"} | {f"{place}.npy" for place in range(count)}:
+        raise ValueError("arrays that nothing refers to")
+    return [file.array(f"{place}.npy") for place in range(count)]
 
 
 def _fitted(learned: object) -> bool:
@@ -108,7 +139,7 @@ def load(path: str | Path) -> PrivateEstimator:
     """
     head, _, data = Path(path).read_bytes().partition(b"\n")
     try:
-        text = json.loads(head)
+        text = read_text(head)
         made = named(text["discreet"])(**text["settings"])
     except Exception:  # a damaged file fails in as many ways as there are readers
         raise ParameterError("this is not a stored model") from None

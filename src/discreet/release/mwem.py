@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from discreet.queries.workload import Countable
+
     Vector = npt.NDArray[np.float64]
 
 TOTAL_SHARE = Fraction(1, 20)  # of the budget, for the number of rows where it is private
@@ -236,11 +238,11 @@ class MWEM:
             workload=self.workload, answers=answers, guarantee=self.privacy(), errors=self.errors(), model=model
         )
 
-    def _rows(self, private: object, rng: RandomSource | None) -> int:
+    def _rows(self, private: Countable, rng: RandomSource | None) -> int:
         from discreet.data.histogram import Histogram
 
         assert self.count is not None
-        true = round(private.n) if isinstance(private, Histogram) else len(private)  # type: ignore[arg-type]
+        true = round(private.n) if isinstance(private, Histogram) else int(private.marginal([]).sum())
         return max(1, int(self.count(true, rng=rng)))
 
     def _fitted(self, private, n: int, rng: RandomSource | None):  # noqa: ANN001, ANN202

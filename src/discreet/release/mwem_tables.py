@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from discreet.queries.marginals import Marginals
@@ -26,19 +26,61 @@ if TYPE_CHECKING:
     Places = npt.NDArray[np.int64]
 
 
-@lru_cache(maxsize=256)
-def rotation(size: int) -> npt.NDArray[np.float64]:
-    """An orthogonal matrix with a constant first row (Helmert's).
+def turned(tables: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Every table times Q along its last axis: Helmert's matrix, by running sums, and never written out.
 
-    >>> rotation(2).round(3).tolist()
+    Row 0 of Q is 1 / sqrt k, and row i has 1 for all before i and -i at i, over sqrt(i (i + 1)).
+
+    >>> import numpy as np
+    >>> turned(np.eye(2)).round(3).tolist()
     [[0.707, 0.707], [0.707, -0.707]]
     """
     import numpy as np
 
-    rows = [np.full(size, 1 / math.sqrt(size))]
-    for i in range(1, size):
-        rows.append(np.array([1.0] * i + [-float(i)] + [0.0] * (size - i - 1)) / math.sqrt(i * (i + 1)))
-    return np.stack(rows)
+    i, norm = _steps(tables.shape[-1])
+    sums = np.cumsum(tables, axis=-1, dtype=np.float64)
+    made = np.empty_like(sums)
+    made[..., 0] = sums[..., -1] / math.sqrt(tables.shape[-1])
+    made[..., 1:] = (sums[..., :-1] - i * tables[..., 1:]) / norm
+    return made
+
+
+def turned_back(tables: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Times Q^T, which is its inverse.
+
+    >>> import numpy as np
+    >>> turned_back(turned(np.array([1.0, 2.0, 4.0]))).round(9).tolist()
+    [1.0, 2.0, 4.0]
+    """
+    import numpy as np
+
+    i, norm = _steps(tables.shape[-1])
+    parts = tables[..., 1:] / norm
+    later = np.cumsum(parts[..., ::-1], axis=-1)[..., ::-1]  # of those rows and all after them
+    made = np.repeat(tables[..., :1] / math.sqrt(tables.shape[-1]), tables.shape[-1], axis=-1)
+    made[..., :-1] += later
+    made[..., 1:] -= parts * i
+    return made
+
+
+def turned_by_squares(tables: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Times the squares of the entries of Q, with a first row of ones: sums, and means of squares of components."""
+    import numpy as np
+
+    i, norm = _steps(tables.shape[-1])
+    sums = np.cumsum(tables, axis=-1, dtype=np.float64)
+    made = np.empty_like(sums)
+    made[..., 0] = sums[..., -1]
+    made[..., 1:] = (sums[..., :-1] + i * i * tables[..., 1:]) / (norm * norm)
+    return made
+
+
+def _steps(size: int) -> tuple[Vector, Vector]:
+    """i and sqrt(i (i + 1)) for the rows after the first."""
+    import numpy as np
+
+    i = np.arange(1.0, size)
+    return i, np.sqrt(i * (i + 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +133,9 @@ class Components:
 
         found = np.zeros(self.count)
         for shape, cells, blocks in self._groups:
-            turned = _turned(answers[cells].reshape(-1, *shape), [rotation(size) for size in shape])
+            whole = _along(answers[cells].reshape(-1, *shape), turned)
             for block in blocks:
-                found[block.places[block.home]] = _flat(turned[block.home], block) * math.sqrt(block.factor)
+                found[block.places[block.home]] = _flat(whole[block.home], block) * math.sqrt(block.factor)
         return found
 
     def answers(self, means: Vector) -> Vector:
@@ -102,11 +144,11 @@ class Components:
 
         made = np.empty(self._answers)
         for shape, cells, blocks in self._groups:
-            turned = np.zeros((len(cells), *shape))
-            turned[(slice(None), *[0] * len(shape))] = 1 / math.sqrt(math.prod(shape))
+            whole = np.zeros((len(cells), *shape))
+            whole[(slice(None), *[0] * len(shape))] = 1 / math.sqrt(math.prod(shape))
             for block in blocks:
-                _fill(turned, block, means[block.places] / math.sqrt(block.factor))
-            made[cells] = _turned(turned, [rotation(size).T for size in shape]).reshape(cells.shape)
+                _fill(whole, block, means[block.places] / math.sqrt(block.factor))
+            made[cells] = _along(whole, turned_back).reshape(cells.shape)
         return made
 
     def on_answers(self, theta: Vector) -> Vector:
@@ -115,11 +157,11 @@ class Components:
 
         made = np.zeros(self._answers)
         for shape, cells, blocks in self._groups:
-            turned = np.zeros((len(cells), *shape))
+            whole = np.zeros((len(cells), *shape))
             for block in blocks:
                 kept = theta[block.places] * block.home[:, None]
-                _fill(turned, block, kept * math.sqrt(block.factor))
-            made[cells] = _turned(turned, [rotation(size).T for size in shape]).reshape(cells.shape)
+                _fill(whole, block, kept * math.sqrt(block.factor))
+            made[cells] = _along(whole, turned_back).reshape(cells.shape)
         return made
 
     def spreads(self, means: Vector) -> Vector:
@@ -128,10 +170,9 @@ class Components:
 
         answers, found = self.answers(means), np.zeros(self.count)
         for shape, cells, blocks in self._groups:
-            squares = [np.vstack([np.ones(size), rotation(size)[1:] ** 2]) for size in shape]
-            turned = _turned(answers[cells].reshape(-1, *shape), squares)
+            whole = _along(answers[cells].reshape(-1, *shape), turned_by_squares)
             for block in blocks:
-                found[block.places[block.home]] = _flat(turned[block.home], block)
+                found[block.places[block.home]] = _flat(whole[block.home], block)
         return np.maximum(found - means * means, 0)
 
     def measurement(self, table: int, noisy: npt.NDArray[Any]) -> tuple[Places, Vector, Vector]:
@@ -140,8 +181,8 @@ class Components:
 
         group, row = self._where[table]
         shape, _, blocks = self._groups[group]
-        turned = _turned(np.asarray(noisy, dtype=float).reshape(1, *shape), [rotation(size) for size in shape])
-        parts = [(block.places[row], _flat(turned, block)[0], block.factor) for block in blocks]
+        whole = _along(np.asarray(noisy, dtype=float).reshape(1, *shape), turned)
+        parts = [(block.places[row], _flat(whole, block)[0], block.factor) for block in blocks]
         if not parts:
             return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
         return (
@@ -156,12 +197,13 @@ def subsets(count: int) -> list[tuple[int, ...]]:
     return [axes for size in range(1, count + 1) for axes in itertools.combinations(range(count), size)]
 
 
-def _turned(tables: npt.NDArray[Any], matrices: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Every table multiplied by a matrix along every axis."""
-    shape = tables.shape
-    for matrix in matrices:  # the foremost axis is multiplied and becomes the last: after all, they are in order again
-        tables = (matrix @ tables.reshape(shape[0], matrix.shape[0], -1)).swapaxes(1, 2)
-    return tables.reshape(shape)
+def _along(tables: npt.NDArray[Any], turn: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Every table turned along each of its axes."""
+    import numpy as np
+
+    for axis in range(1, tables.ndim):
+        tables = np.moveaxis(turn(np.moveaxis(tables, axis, -1)), -1, axis)
+    return np.ascontiguousarray(tables)
 
 
 def _flat(turned: npt.NDArray[Any], block: Block) -> npt.NDArray[Any]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+FITS = 1 << 60  # what a level times a span may be in 64 bits, beside noise and differences
 LEANING = 64  # how much larger than its range the values of a question may be
 RENEWED = 64  # updates between two sums of all weights
 
@@ -107,9 +108,11 @@ class Gate:
         """(place, sign, margin) of the first difference beyond the threshold."""
         import numpy as np
 
+        if int(spans.max()) * self._level >= FITS:  # beyond 64 bits a margin would wrap, and no longer grow with f
+            differences, spans = differences.astype(object), spans.astype(object)
         scale, size = self.settings.query_scale, differences.shape
-        noise = np.empty((2, *size), dtype=np.int64)
-        for span in np.unique(spans):
+        noise = np.empty((2, *size), dtype=spans.dtype)
+        for span in sorted(set(spans.tolist())):
             here = spans == span
             shape = (2, int(here.sum()))
             noise[:, here] = geometric(int(span) * scale, shape=shape, rng=self._random)

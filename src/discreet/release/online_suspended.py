@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
-from zipfile import BadZipFile
 
+from discreet.data.stored_bytes import Archive
 from discreet.errors import LedgerError, ParameterError, UnsupportedError
 from discreet.hazmat.one_process import OneProcess
 from discreet.release.once import create_new, moved_aside, names_to_disk, write_through
@@ -103,19 +103,17 @@ class Suspended(OneProcess):
     @classmethod
     def load(cls, path: str | Path) -> Suspended:
         """Read back what `save` wrote, once: the file is renamed to `<path>.resumed` first."""
-        import numpy as np
-
         aside = moved_aside(Path(path), "suspended session")
         try:
-            with np.load(aside, allow_pickle=False) as file:
-                record, weights = json.loads(file["public"].item()), file["weights"].astype(np.float64)
+            file = Archive(aside.read_bytes(), known=("weights.npy", "public.npy").__contains__)
+            record, weights = json.loads(file.array("public.npy").item()), file.array("weights.npy").astype(float)
             if record["format"] != FORMAT:
                 raise _other()
             return cls(
                 weights=weights, potential=float.fromhex(record["potential"]), asked=int(record["asked"]),
                 left=int(record["left"]), terms=str(record["terms"]), settings=_settings(record["settings"]),
             )  # fmt: skip
-        except (KeyError, ValueError, TypeError, AttributeError, OSError, EOFError, BadZipFile):
+        except (KeyError, ValueError, TypeError, AttributeError, OSError):
             raise _other() from None
 
     def __repr__(self) -> str:

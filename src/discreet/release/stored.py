@@ -17,7 +17,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import DomainError, ParameterError, UnsupportedError
+from discreet.data.stored_bytes import Archive, columns
+from discreet.errors import DiscreetError, DomainError, ParameterError, UnsupportedError
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import RELATIONS
 from discreet.privacy.number import exact, tidy
@@ -33,20 +34,21 @@ if TYPE_CHECKING:
 
 FORM = 1  # of the file
 _PROMISES = {kind.__name__: kind for kind in (PureDP, ApproxDP, ZCDP)}
+_MEMBERS = ("release.json", "answers.parquet", "model.parquet")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def to_bytes(release: Release) -> bytes:
     """The whole file."""
     errors, more = stored_errors.write(release.errors)
-    columns = {"answer": release.answers} | more
+    lists = {"answer": release.answers} | more
     about: dict[str, Any] = {
         "form": FORM,
         "workload": release.workload.to_dict(),
         "guarantee": guarantee_to_dict(release.guarantee),
         "errors": errors,
     }
-    parts = {"answers.parquet": _parquet({name: list_of(values) for name, values in columns.items()})}
+    parts = {"answers.parquet": _parquet({name: list_of(values) for name, values in lists.items()})}
     if release.model is not None:
         about["model"], tables = describe(release.model)
         parts["model.parquet"] = _parquet({"numbers": [list_of(table) for table in tables]})
@@ -60,19 +62,28 @@ def to_bytes(release: Release) -> bytes:
 
 def from_bytes(data: bytes) -> Release:
     """Read back what `to_bytes` wrote; anything else is refused."""
+    try:
+        archive = Archive(data, known=_MEMBERS.__contains__)
+        about = archive.json("release.json")
+        answers = columns(archive.read("answers.parquet"))
+        tables = columns(archive.read("model.parquet")) if about.get("model") else {}
+    except (KeyError, ValueError, AttributeError) as error:
+        raise ParameterError(f"this is not a stored release: {type(error).__name__}") from None
+    if about.get("form") != FORM:
+        raise UnsupportedError(f"a release of form {about.get('form')!r}; this version reads form {FORM}")
+    try:
+        return _built(about, answers, tables)
+    except DiscreetError:
+        raise
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError, ArithmeticError) as error:
+        raise ParameterError(f"this is not a stored release: {type(error).__name__}") from None
+
+
+def _built(about: dict[str, Any], answers: dict[str, Any], tables: dict[str, Any]) -> Release:
     import numpy as np
 
     from discreet.release.release import Release
 
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            about = json.loads(archive.read("release.json"))
-            answers = _read(archive.read("answers.parquet"))
-            tables = _read(archive.read("model.parquet")) if about.get("model") else {}
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
-        raise ParameterError(f"this is not a stored release: {type(error).__name__}") from None
-    if about.get("form") != FORM:
-        raise UnsupportedError(f"a release of form {about.get('form')!r}; this version reads form {FORM}")
     workload = from_dict(about["workload"])
     found = np.asarray(answers["answer"], dtype=np.float64)
     if len(found) != len(workload):
@@ -136,19 +147,10 @@ def list_of(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
 
 
-def _parquet(columns: dict[str, Any]) -> bytes:
+def _parquet(lists: dict[str, Any]) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     made = io.BytesIO()
-    pq.write_table(pa.table(columns), made)
+    pq.write_table(pa.table(lists), made)
     return made.getvalue()
-
-
-def _read(data: bytes) -> dict[str, Any]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    # One thread, nothing read ahead: threads of the reader that are still there at exit abort the process.
-    table = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False).read(use_threads=False)
-    return {name: table.column(name).to_numpy() for name in table.column_names}

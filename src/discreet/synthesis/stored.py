@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.data.canonical import digest
+from discreet.data.stored_bytes import inflated, most
+from discreet.data.stored_bytes import text as read_text
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.release.models.dense import DenseModel
 from discreet.release.models.estimate import Measurement
@@ -52,7 +54,7 @@ def load_progress(path: str | Path, synthesizer: Synthesizer, *, mark: str | Non
     if not Path(path).exists():
         return None
     try:
-        text = json.loads(Path(path).read_text(encoding="utf-8"))
+        text = read_text(Path(path).read_bytes())
         same = text["version"] == VERSION and text["settings"] == settings_of(synthesizer)
         progress = _read(text)
         progress.fitting = float(text.get("fitting", 0.0))
@@ -109,7 +111,7 @@ def mark_of(path: str | Path) -> str | None:
     if not Path(path).exists():
         return None
     try:
-        text = json.loads(Path(path).read_text(encoding="utf-8"))
+        text = read_text(Path(path).read_bytes())
         return None if text.get("mark") is None else str(text["mark"])
     except (ValueError, AttributeError):
         raise ParameterError(f"{str(path)!r} is not a checkpoint of a synthesizer") from None
@@ -119,7 +121,9 @@ def to_bytes(made: Synthetic) -> bytes:
     """A fitted model: its measurements and its factors, compressed JSON.  The same model is always the same bytes."""
     about, tables = describe(made.model)
     model = about | {"tables": [[list(table.shape), table.ravel().tolist()] for table in tables]}
-    return zlib.compress(json.dumps({"version": VERSION, "model": model, **_written(made.progress)}).encode())
+    data = json.dumps({"version": VERSION, "model": model, **_written(made.progress)}).encode()
+    small = zlib.compress(data)
+    return small if len(data) <= most(len(small)) else zlib.compress(data, 0)  # what unfolds to too much is not folded
 
 
 def from_bytes(data: bytes, synthesizer: Synthesizer) -> Synthetic:
@@ -127,13 +131,13 @@ def from_bytes(data: bytes, synthesizer: Synthesizer) -> Synthetic:
     import numpy as np
 
     try:
-        text = json.loads(zlib.decompress(data))
+        text = read_text(inflated(data))
         if text["version"] != VERSION:
             raise UnsupportedError(f"a model of version {text['version']!r}; this one reads version {VERSION}")
         tables = [np.array(values, dtype=np.float64).reshape(shape) for shape, values in text["model"]["tables"]]
         progress = _read(text)
         model = rebuild(text["model"], tables)
-    except (zlib.error, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         raise ParameterError("this is not a stored model of a synthesizer") from None
     encoding = synthesizer.encoding
     small = synthesizer.method == "mwem"

@@ -11,7 +11,6 @@ of the file breaks this: whoever finishes both spends twice.  Theory: docs/theor
 from __future__ import annotations
 
 import fcntl
-import io
 import json
 import os
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from discreet.data.stored_bytes import Archive, text
 from discreet.errors import LedgerError, ParameterError
 from discreet.release.once import create_new, names_to_disk, write_through
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float32]
 
 FORMAT = "discreet training run 1"
+_MEMBERS = ("head.npy", "weights.npy", "velocity.npy", "mean.npy")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,21 +115,19 @@ class Checkpoint:
 
     def _read(self) -> tuple[str, State]:
         """The settings and the state on the disk."""
-        import zipfile
-
         import numpy as np
 
         damaged = LedgerError(f"the file {self._path} is damaged, or no training run")
         try:
-            with np.load(io.BytesIO(self._path.read_bytes()), allow_pickle=False) as stored:
-                record = json.loads(stored["head"].tobytes())
-                weights, velocity, mean = (stored[name] for name in ("weights", "velocity", "mean"))
+            stored = Archive(self._path.read_bytes(), known=_MEMBERS.__contains__)
+            record = text(stored.array("head.npy").tobytes())
+            weights, velocity, mean = (stored.array(f"{name}.npy") for name in ("weights", "velocity", "mean"))
             step, rows, scores = int(record["step"]), int(record["rows"]), tuple(record["scores"])
             settings, known = str(record["settings"]), record["format"] == FORMAT
             known = known and isinstance(json.loads(settings), dict)
         except FileNotFoundError:
             raise LedgerError(f"there is no stopped run at {self._path}; it may have ended") from None
-        except (ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError):
+        except (ValueError, KeyError, TypeError):
             raise damaged from None
         if not known or any(one.dtype != np.float32 or one.shape != weights.shape for one in (weights, velocity, mean)):
             raise damaged
