@@ -25,10 +25,12 @@ ANCHORS = {  # of the last entry that the release of that format wrote
     "sqlite": {
         1: Anchor(14, "4220b13ad227ff54ff3d2985ac78ecc11cd280c9bd2cd820b3ec9d5d55250546"),
         2: Anchor(21, "df771c645f2c5f881ecdbc34382aab9b9272e33f09387be08f711da1829ff98f"),
+        3: Anchor(24, "8b83a42026342e75680e9f1fcf0dfb8abd9b2468c3c09a7c53e4af9f8a537b61"),
     },
     "postgresql": {
         1: Anchor(14, "b5a371a5881047d9203c4cd42dfc39071c4c7e7b7b94fe12629aa207f5cf4924"),
         2: Anchor(21, "6c333e1e5d396fff3ab124b329aaca5e2dc3640c5a4f5210b031b434d40a1da5"),
+        3: Anchor(24, "0eb351805d2edb17d32cd7c24e624ecd9b66b3edfb543040bd1d661c802ccb43"),
     },
 }
 
@@ -96,7 +98,7 @@ def test_a_ledger_of_the_first_format_goes_on(old):
         ledger.retire("bills", reason="sold")
 
         assert (again.id, again.replayed) == (7, True)
-        assert paid.id == anchor.id + 2  # after the entry that says which format it is in now
+        assert paid.id == anchor.id + FORMAT  # after the entries that say which format it is in now
     with Ledger.open(place, anchor=anchor) as ledger:
         assert ledger.recall("new", analyst="ada") == b"new"
         _spend(ledger, analyst="ada")
@@ -122,7 +124,7 @@ def test_no_entry_is_rewritten_and_the_step_is_an_entry(old):
         lines = list(ledger.entries())
 
         assert lines[anchor.id].anchor == anchor
-        assert [entry.record["kind"] for entry in lines[anchor.id + 1 :]] == ["format"]
+        assert [entry.record["kind"] for entry in lines[anchor.id + 1 :]] == ["format"] * (FORMAT - 1)
         assert lines[-1].record["format"] == FORMAT
     with Ledger.open(place) as ledger:  # once is enough
         assert ledger.anchor() == lines[-1].anchor
@@ -142,6 +144,17 @@ def test_a_ledger_of_the_second_format_says_what_it_said_and_goes_on(second):
         with pytest.raises(LedgerError, match="retired"):
             _spend(ledger, tables=["bills"])
         _spend(ledger, analyst="ada")
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_a_ledger_of_the_third_format_says_what_it_said_and_goes_on(request, database):
+    place, anchor = _kept(request, database, 3)
+    with Ledger.open(place, create=False, anchor=anchor) as ledger:
+        kinds = [entry.record["kind"] for entry in ledger.entries()]
+
+        assert ledger.budget("nurse").balance.spent.epsilon == Fraction(1, 4)  # booked from a witness
+        assert (kinds.count("witness"), kinds.count("recovery")) == (2, 1)
+        assert ledger.spend(ITEM, unit="doctor", tables=["wards"]).id > anchor.id  # its witness was ended
 
 
 def _shape(ledger: Ledger) -> dict:
@@ -217,7 +230,7 @@ def test_a_migration_that_fails_leaves_the_old_ledger(tmp_path, monkeypatch):
         with pytest.raises(LedgerError, match="failed and is closed"):
             Ledger.open(path)
     with Ledger.open(path, anchor=ANCHORS["sqlite"][1]) as ledger:
-        assert ledger.anchor().id == 15
+        assert ledger.anchor().id == 14 + FORMAT - 1
 
 
 def test_a_format_out_of_turn_is_found(tmp_path):

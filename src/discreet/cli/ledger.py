@@ -197,6 +197,67 @@ def erase(
         _entered(book.erase(table, version=version, requests=requests, unit=unit))
 
 
+@app.command("recover")
+def recover(reason: Reason, curator: File = DEFAULT, yes: Yes = False) -> None:  # noqa: FBT002 - a flag
+    """Book what a lost ledger had spent, from its witness: in an old copy that was put back, or in a new ledger."""
+    from discreet.curator.config import place, read, witness
+    from discreet.ledger import Ledger
+
+    settings = read(curator)
+    where, seen_by = place(settings, curator.parent), witness(settings, curator.parent)
+    if seen_by is None:
+        raise LedgerError(f"{curator} names no witness: only a witness knows what a lost ledger had spent")
+    _agreed(
+        "All that the witness has seen will be booked. What was asked of an old copy after it was put back, without its"
+        " witness, is not known to it: if there was any of that, say no, and retire the tables.",
+        yes,
+    )
+    with Ledger.recover(where, witness=seen_by, reason=reason) as book:
+        typer.echo("\n".join(str(book.budget(unit)) for unit in book.units()))
+        last = book.anchor()
+    typer.echo(f"entry {last.id}, hash {last.hash}")
+
+
+@app.command("forked")
+def forked(
+    first: Annotated[str, typer.Argument(help="a ledger: a file, or a URL")],
+    second: Annotated[str, typer.Argument(help="another copy of it")],
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Tell where two copies of a ledger part, and what both have spent; nothing is changed."""
+    from discreet.ledger import Ledger
+    from discreet.ledger.forked import parting
+
+    with Ledger.open(first, create=False) as one, Ledger.open(second, create=False) as other:
+        found = parting(one, other)
+    typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
+
+
+@app.command("witness")
+def witness(
+    reason: Reason,
+    end: Annotated[bool, typer.Option("--end", help="go on without any witness")] = False,  # noqa: FBT002 - a flag
+    curator: File = DEFAULT,
+    yes: Yes = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Begin the ledger's witness anew, after it was lost; it will believe the ledger as it stands."""
+    from discreet.curator import config
+    from discreet.ledger import Ledger
+
+    settings = config.read(curator)
+    where, named = config.place(settings, curator.parent), config.witness(settings, curator.parent)
+    if named is None and not end:
+        raise LedgerError(f"{curator} names no witness; name it under [ledger], or say --end")
+    _agreed(
+        "Without a witness an old copy of the ledger will be believed."
+        if end
+        else "The witness will believe the ledger as it stands. If it is an old copy, what it forgot is forgotten.",
+        yes,
+    )
+    with Ledger.open(where, create=False) as book:
+        _entered(book.witness_anew(None if end else named, reason=reason))
+
+
 def _anchor(file: Path | None) -> Anchor | None:
     from discreet.ledger import Anchor
 

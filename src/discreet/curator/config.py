@@ -1,6 +1,6 @@
 """A curator as a file, `curator.toml`: tables with their declarations, the budget, the ledger.
 
-    ledger = "ledger.db"
+    ledger = "ledger.db"      # or, with a witness outside it, the section [ledger] below
 
     [budget]
     epsilon = "1"
@@ -22,6 +22,10 @@
     [tables.regions]
     source = "postgresql:///hospital#regions"
     public = true             # nobody's rows, to be joined with private tables
+
+    [ledger]
+    place = "ledger.db"
+    witness = "/mnt/elsewhere/ledger-witness.json"     # or postgresql://host/database#table
 
 Paths are relative to the file.  A bound left blank ("") is refused until somebody who knows fills it in:
 bounds are never read off the data.
@@ -56,19 +60,46 @@ def load(path: str | Path, *, verify: bool = True) -> Curator:
     file = Path(path)
     settings = read(file)
     declared, cap = tables(settings, file.parent), budget(settings.get("budget"))
-    held = Ledger.open(place(settings, file.parent), verify=verify)
+    held = opened(settings, file.parent, verify=verify)
     return Curator(declared, budget=cap, ledger=held, sealed=copies(settings, file.parent))
 
 
 def ledger(path: str | Path, *, verify: bool = True) -> Ledger:
     """Open the ledger that a curator's file names, and nothing else; it must be there."""
     file = Path(path)
-    return Ledger.open(place(read(file), file.parent), create=False, verify=verify)
+    return opened(read(file), file.parent, create=False, verify=verify)
+
+
+def opened(settings: Mapping[str, object], folder: Path, *, create: bool = True, verify: bool = True) -> Ledger:
+    """The ledger of a curator's file, under its witness if it names one."""
+    return Ledger.open(place(settings, folder), create=create, verify=verify, witness=witness(settings, folder))
 
 
 def place(settings: Mapping[str, object], folder: Path) -> str:
     """Where the ledger is: a path or a URL."""
-    named = str(settings.get("ledger", "ledger.db"))
+    return _within(_ledger(settings)["place"], folder)
+
+
+def witness(settings: Mapping[str, object], folder: Path) -> str | None:
+    """Where the ledger's witness is, a path or a URL, if it has one."""
+    named = _ledger(settings).get("witness")
+    return None if named is None else _within(named, folder)
+
+
+def _ledger(settings: Mapping[str, object]) -> dict[str, str]:
+    """The section [ledger]; the line `ledger = "ledger.db"` is one with a place alone."""
+    match settings.get("ledger", "ledger.db"):
+        case str(named) if named:
+            return {"place": named}
+        case {"place": str(named), **rest} if named and set(rest) <= {"witness"}:
+            if "witness" in rest and not (isinstance(rest["witness"], str) and rest["witness"]):
+                raise ParameterError("[ledger] witness needs to be a path, or postgresql://host/database#table")
+            return {"place": named, **rest}
+        case _:
+            raise ParameterError('need ledger = "ledger.db", or [ledger] with place and, if you like, witness')
+
+
+def _within(named: str, folder: Path) -> str:
     return named if "://" in named or named == ":memory:" else str(folder / named)
 
 
@@ -167,7 +198,7 @@ def declaration(name: str, columns: object) -> Domain:
 
 def write(settings: Mapping[str, object]) -> str:
     """The settings as TOML text; columns are inline, one a line."""
-    lines = [f"{key} = {_inline(value)}" for key, value in settings.items() if not isinstance(value, dict)]
+    lines = [f"{key} = {_inline(value)}" for key, value in settings.items() if key not in ("budget", "tables")]
     lines += ["", "[budget]", *(f"{k} = {_inline(v)}" for k, v in settings["budget"].items())]  # type: ignore[union-attr]
     for name, entry in settings["tables"].items():  # type: ignore[union-attr]
         lines += section(name, entry)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.curator.estimate import Noisy
     from discreet.curator.release import Groups
     from discreet.data.aggregation import Aggregation
+    from discreet.ledger import Witness
 
 
 class Curator(Batches):
@@ -39,6 +40,8 @@ class Curator(Batches):
     `budget` is the cap of every privacy unit: tables whose unit column has the same name share it.
     `rng` is for tests; with a predictable one only a testing ledger pays.  Text files are read once, into copies in the
     folder `sealed`: beside the ledger where it is a file, and else in one that is gone with the process.
+    A `witness` outside the ledger, such as a file on another volume, sees each charge before data is read: an old copy
+    of the ledger is refused.
 
     >>> import discreet as dc
     >>> import pyarrow as pa
@@ -61,6 +64,7 @@ class Curator(Batches):
         engine: Engine | None = None,
         rng: RandomSource | None = None,
         sealed: str | Path | None = None,
+        witness: Witness | str | Path | None = None,
     ) -> None:
         if not isinstance(tables, Mapping):
             raise ParameterError(f'need tables by name, such as {{"visits": table}}, got {type(tables).__name__}')
@@ -69,7 +73,9 @@ class Curator(Batches):
             if not isinstance(table, Table):
                 raise ParameterError(f"need a Table for {name!r}, got {type(table).__name__}")
         added_or_removed(budget)
-        self.ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+        given = isinstance(ledger, Ledger)
+        require(not given or witness is None, "the witness where the ledger is opened: Ledger.open(..., witness=)")
+        self.ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger, witness=witness)
         copies = place_beside(self.ledger.file) if sealed is None else str(sealed)
         self.tables = {name: keep_copies(table, copies) for name, table in tables.items()}
         self._engine = engine

@@ -9,3 +9,4 @@ from discreet.ledger.chain import Entry as Entry
 from discreet.ledger.ledger import Ledger as Ledger
 from discreet.ledger.report import Report as Report
 from discreet.ledger.request import Receipt as Receipt
+from discreet.ledger.witness import Witness as Witness

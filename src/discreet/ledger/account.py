@@ -8,8 +8,10 @@ analyst   one for each analyst of a unit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 from discreet.composition.filter import Lanes, largest_rho
 from discreet.composition.price import FREE, Price
@@ -177,3 +179,36 @@ def read_balance(record: dict[str, object]) -> Balance:
     if state not in (None, RETIRED, CLOSED):
         raise LedgerError("ill-formed balance: an unknown state")
     return Balance(limits.cap, limits.rho_cap, read(spent), None if state is None else str(state))
+
+
+def larger_of(one: Price, other: Price) -> Price:
+    """The larger in each lane; a lane that is closed in one is closed.
+
+    >>> larger_of(Price(None, Fraction(1), Fraction(0)), Price(Fraction(3), Fraction(1, 2), Fraction(1, 9)))
+    Price(epsilon=None, rho=Fraction(1, 1), delta=Fraction(1, 9))
+    """
+    closed = one.epsilon is None or other.epsilon is None
+    epsilon = None if closed else max(one.epsilon, other.epsilon)  # type: ignore[type-var]
+    return Price(epsilon, max(one.rho, other.rho), max(one.delta, other.delta))
+
+
+def write_totals(totals: Mapping[Account, Balance]) -> list[dict[str, object]]:
+    """Every account with its balance, in order."""
+    return [
+        {"unit": account.unit, "scope": account.scope, "name": account.name} | write_balance(totals[account])
+        for account in sorted(totals)
+    ]
+
+
+def read_totals(records: object) -> dict[Account, Balance]:
+    """Balances by account, from a list of records."""
+    if not isinstance(records, list):
+        raise LedgerError("ill-formed totals")
+    found: dict[Account, Balance] = {}
+    for record in cast("list[object]", records):
+        match record:
+            case {"unit": str(unit), "scope": str(scope), "name": str(name), **rest}:
+                found[Account(unit, scope, name)] = read_balance(cast("dict[str, object]", rest))
+            case _:
+                raise LedgerError("ill-formed totals")
+    return found

@@ -17,7 +17,7 @@ The live ledger and its verification run this one module.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -32,8 +32,10 @@ from discreet.ledger.account import (
     Balance,
     Remainder,
     larger,
+    larger_of,
     lifetime,
     read_limits,
+    read_totals,
     same_currency,
     same_relation,
 )
@@ -129,6 +131,23 @@ class Book:
         self._owners[table] = unit
         return {account: self.balances[account]}
 
+    def recover(self, totals: Mapping[Account, Balance]) -> dict[Account, Balance]:
+        """Book what a lost ledger had: its caps and states, and in each lane the larger of two totals."""
+        after = {
+            account: replace(lost, spent=larger_of(lost.spent, self.balances.get(account, Balance()).spent))
+            for account, lost in totals.items()
+        }
+        self._bound_all(after)
+        self.balances.update(after)
+        self._periods.clear()
+        self.__post_init__()
+        return after
+
+    def _bound_all(self, accounts: Iterable[Account]) -> None:
+        for account in accounts:
+            if account.scope == "table":
+                self._bound([account.name], account.unit)
+
     def charge(self, unit: str, tables: Iterable[str], analyst: str | None, price: Price) -> dict[Account, Balance]:
         """The balances after a spend, which every account has accepted; otherwise nothing changes."""
         self._unit(unit)
@@ -179,7 +198,9 @@ class Book:
                 self.retire(unit, table, RETIRED if kind == "retirement" else None)
             case {"kind": "erasure", "unit": str(unit), "table": str(table), "version": str(), "requests": int()}:
                 self._bound([table], unit)
-            case {"kind": "genesis" | "answer" | "format"}:
+            case {"kind": "recovery", "totals": list(totals)}:
+                self.recover(read_totals(totals))
+            case {"kind": "genesis" | "answer" | "format" | "witness"}:
                 pass
             case _:
                 raise LedgerError(f"entry {record.get('id')} is of an unknown form")

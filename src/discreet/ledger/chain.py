@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from discreet.errors import LedgerError
 
-FORMAT = 2  # of what is written; a reader refuses a later one
+FORMAT = 3  # of what is written; a reader refuses a later one
 START = "0" * 64  # the hash before the first entry
 
 
@@ -60,6 +60,8 @@ class Entry:
         retirement   unit, table, reason
         reopening    unit, table, reason
         erasure      unit, table, version, requests
+        witness      state (begun or ended), reason
+        recovery     lost (ledger, id and hash of the entry that was seen last), totals of accounts, reason
 
     >>> from discreet.ledger import Ledger
     >>> ledger = Ledger.open(":memory:")

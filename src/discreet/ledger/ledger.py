@@ -4,6 +4,7 @@
     spend, then read   `spend` returns after the entry is on the disk, and never gives anything back
     append-only        entries form a hash chain; `verify` finds every change, and with an anchor every rollback
     exactly once       one key, one charge; the same key with another request is refused
+    witnessed          with a witness outside it, an old copy or a second one is refused before anything is read
 
 What is proven, and from which assumptions: docs/theory/ledger.md.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -40,6 +42,8 @@ from discreet.privacy.guarantee import Guarantee
 if TYPE_CHECKING:
     from discreet.ledger.report import Report
     from discreet.ledger.store import Store
+    from discreet.ledger.watch import Watch
+    from discreet.ledger.witness import Witness
 
 
 class Ledger:
@@ -72,24 +76,39 @@ class Ledger:
         testing: bool = False,
         verify: bool = True,
         anchor: Anchor | None = None,
+        witness: Witness | str | Path | None = None,
     ) -> Ledger:
         """Open a ledger by path or URL, or ":memory:" for one that is gone with the process.
 
         A new one is created if there is none.  The whole chain is verified first, unless `verify` is False.
         With `testing` it accepts releases drawn from a predictable source, and says so in its first entry for ever.
+
+        A `witness` is a file on another volume, `postgresql://...#table`, or an object that is a `Witness`.  It sees
+        each charge before anything is read, and a ledger that lacks what it saw is refused.
         """
         from discreet.ledger.store import connect
 
         require(isinstance(target, (str, Path)), 'a path, a URL or ":memory:" for a ledger', target=target)
+        watch = None if witness is None else _watch(witness, str(target))
+        seen = None if watch is None else watch.look()
         first = link(None, kind="genesis", time=now(), format=FORMAT, ledger=uuid4().hex, testing=testing)
-        ledger = cls(connect(str(target), create=create, first=first))
+        try:
+            ledger = cls(connect(str(target), create=create and seen is None, first=first))
+        except LedgerError as error:
+            if seen is None or not str(error).startswith("there is no ledger"):
+                raise
+            found = f"{error}, and the witness has seen one up to entry {seen.last.id}"
+            raise LedgerError(f"{found}: restore it, or book what it had spent: discreet ledger recover") from None
         if testing and not ledger.testing:
             ledger.close()
             raise LedgerError("this ledger is not for testing; create another with testing=True")
         try:
             if verify or anchor is not None:
                 ledger.verify(anchor=anchor)
-        except LedgerError:
+            if watch is not None:
+                ledger._store.watch = watch
+                ledger._store.settle()
+        except BaseException:
             ledger.close()
             raise
         return ledger
@@ -99,6 +118,30 @@ class Ledger:
         """The file it is kept in; None in memory and on a server."""
         turns = self._store.turns
         return turns.file if isinstance(turns, OnFile) else None
+
+    @classmethod
+    def recover(cls, target: str | Path, *, witness: Witness | str | Path, reason: str) -> Ledger:
+        """Book what a lost ledger had spent, from its witness: in an old copy that was restored, or in a new ledger.
+
+        The copy must not have answered anything since it was made: what it spent apart is in no witness.
+        """
+        from discreet.ledger.recover import recover
+
+        return cls(recover(str(target), _watch(witness, str(target)), reason=checked_text("reason", reason)))
+
+    def witness_anew(self, witness: Witness | str | Path | None, *, reason: str) -> Entry:
+        """Name another witness in the place of one that was lost, or None to go on without any."""
+        from discreet.ledger import steward
+
+        watch = None if witness is None else _watch(witness, None)
+        return steward.witness_anew(self._store, watch, reason=reason)
+
+    def unread(self) -> frozenset[int]:
+        """The spends under which, as the witness can tell, nothing was read: by their keys they may still be drawn."""
+        with self._store.reading() as transaction:
+            transaction.last()
+            pending = transaction.witnessed() if self._store.watch is not None else None
+            return frozenset() if pending is None else frozenset(pending.unread)
 
     def register(self, *, unit: str, cap: Guarantee, inherit: bool = False) -> None:
         """Promise a cap for a privacy unit.  The present promise again changes nothing; another one is refused.
@@ -200,6 +243,8 @@ class Ledger:
             last = transaction.last()
             earlier = None if key is None else transaction.latest(analyst, key)
             first = None if earlier is None else replayed(earlier, request)
+            if first is not None and transaction.claim(first.id):
+                return replace(first, replayed=False)  # charged before, and nothing was read: drawn under that charge
             if first is not None and not fresh:
                 return first
             known = transaction.balances(unit, names, analyst)
@@ -207,6 +252,7 @@ class Ledger:
             after = Book(dict(known)).charge(unit, names, analyst, cost)
             entry = link(last, kind="spend", time=now(), key=key, secure=secure, **request)
             transaction.append(entry, analyst=analyst, key=key)
+            transaction.draw(entry.id)
             transaction.save(after, known=known)
         return receipt_of(entry)
 
@@ -238,7 +284,7 @@ class Ledger:
             if stored is not None:
                 raise LedgerError(f"receipt {receipt.id} has an answer already; a second draw is a second release")
             entry = link(last, kind="answer", time=now(), of=receipt.id, digest=digest(answer), size=len(answer))
-            transaction.append(entry)
+            transaction.append(entry, moves=False)
             transaction.keep(receipt.id, entry.id, answer)
 
     def recall(self, key: str, *, analyst: str | None = None) -> bytes | None:
@@ -281,6 +327,12 @@ class Ledger:
         with self._store.reading() as transaction:
             return transaction.last()
 
+    def has(self, anchor: Anchor) -> bool:
+        """Whether it has this very entry."""
+        with self._store.reading() as transaction:
+            entry = transaction.entry(anchor.id)
+            return entry is not None and entry.hash == anchor.hash
+
     def verify(self, *, anchor: Anchor | None = None) -> Anchor:
         """Replay the whole ledger; `LedgerError` unless it is whole, unaltered and continues the anchor."""
         from discreet.ledger.verify import verify
@@ -306,6 +358,14 @@ class Ledger:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _watch(witness: Witness | str | Path, target: str | None) -> Watch:
+    """The witness that is meant, as a ledger at this place uses it."""
+    from discreet.ledger.watch import Watch
+    from discreet.ledger.witness import opened
+
+    return Watch(opened(witness, ledger=target))
 
 
 def _witnessed(witness: Entry | None, spend: int, answer: bytes) -> bool:

@@ -160,6 +160,10 @@ def _what(record: dict[str, object]) -> str:
             return f"answer to entry {spend}: {size} bytes, SHA-256 {digest}"
         case {"kind": "format", "format": number}:
             return f"format {number} from here on"
+        case {"kind": "witness", "state": state}:
+            return f"witness {state}{_because(record)}"
+        case {"kind": "recovery", "lost": dict(lost)}:
+            return f"booked what ledger {lost.get('ledger')} had up to its entry {lost.get('id')}{_because(record)}"
         case {"kind": "erasure", "version": version, "requests": requests}:
             return f"people erased: {requests}; their rows are gone from version {version} on"
         case _:
@@ -172,7 +176,7 @@ def _limits(cap: dict[str, object]) -> str:
 
 
 def _because(record: dict[str, object]) -> str:
-    return f" ({record['reason']})" if "reason" in record else ""
+    return f" ({record['reason']})" if record.get("reason") else ""
 
 
 def _table(titles: tuple[str, ...], rows: list[str]) -> str:

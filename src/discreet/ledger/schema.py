@@ -1,6 +1,6 @@
 """The four tables of a ledger, in SQL that SQLite and PostgreSQL share.
 
-    head       one row: the last entry and the format; locked by whoever writes
+    head       one row: the last entry, the format, and whether there is a witness; locked by whoever writes
     entries    the chain; never updated, never deleted
     balances   one row for each account: its cap, exact totals and state, updated with each entry
     answers    stored answers, each with the number of the entry that holds its digest
@@ -24,6 +24,7 @@ head = Table(
     Column("format", Integer, nullable=False),
     Column("id", NUMBER, nullable=False),
     Column("hash", Text, nullable=False),
+    Column("witness", Text),  # "begun" while the ledger has one
 )
 
 entries = Table(

@@ -19,6 +19,7 @@ LAST = (  # the head, with what stands at its number, the largest number there i
         head.c.id,
         head.c.hash,
         head.c.format,
+        head.c.witness,
         entries.c.hash.label("found"),
         _largest.label("largest"),
         _kept.label("kept"),
@@ -26,6 +27,8 @@ LAST = (  # the head, with what stands at its number, the largest number there i
     .join_from(head, entries, entries.c.id == head.c.id)
     .where(head.c.slot == 1)
 )
+HEAD = select(head.c.id, head.c.hash).where(head.c.slot == 1)
+HOLD = update(head).values(witness=bindparam("state"))
 FORMAT = select(head.c.format)
 CONVERT = update(head).values(format=bindparam("written"))
 ENTRY = select(entries).where(entries.c.id == bindparam("number"))
@@ -54,5 +57,6 @@ _values = {name: bindparam(f"new_{name}") for name in ("cap", "rho_cap", "epsilo
 BALANCE = update(balances).where(_here).values(**_values)
 
 ANSWER = select(answers).where(answers.c.spend == bindparam("number"))
+RECORDED = select(answers.c.record).where(answers.c.spend == bindparam("number"))
 ANSWERED = select(func.count()).select_from(answers)
 KEEP = insert(answers)

@@ -4,6 +4,7 @@
     renew     begin a period with a cap of its own: the promise of a lifetime is the sum over all periods
     retire    take no more spends on a table; `reopen` takes them again
     erase     note that people were erased: their rows are gone from a version on, what was spent stays spent
+    witness   name another witness in the place of one that was lost, or none
 
 Nothing here gives budget back, and no total is reset.  What is proven of the caps, and
 from which assumptions: docs/theory/ledger.md.
@@ -25,6 +26,7 @@ from discreet.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:
     from discreet.ledger.store import Store, Transaction
+    from discreet.ledger.watch import Watch
 
 
 def top_up(store: Store, cap: Guarantee, *, unit: str, reason: str) -> Entry:
@@ -68,6 +70,22 @@ def erase(store: Store, table: str, *, unit: str | None, version: str, requests:
         known, _ = _book(transaction)
         owner = _owner(known, table, unit)
         return _enter(transaction, "erasure", fields | {"unit": owner, "requests": requests}, known, {})
+
+
+def witness_anew(store: Store, watch: Watch | None, *, reason: str) -> Entry:
+    """Let another witness see the ledger as it stands, in the place of one that was lost; or none from here on."""
+    fields: dict[str, object] = {"reason": checked_text("reason", reason)}
+    store.watch = watch
+    with store.writing() as transaction:
+        last = transaction.last()
+        fields["state"] = "ended" if watch is None else "begun"
+        if watch is None and transaction.held is None:
+            raise LedgerError("this ledger has no witness")
+        transaction.pending = None if watch is None else watch.begin_anew()
+        transaction.hold(None if watch is None else "begun")
+        entry = link(last, kind="witness", time=now(), **fields)
+        transaction.append(entry)
+        return entry
 
 
 def _book(transaction: Transaction) -> tuple[dict[Account, Balance], Book]:

@@ -27,10 +27,12 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from discreet.errors import LedgerError
 from discreet.ledger import postgres, sqlite
-from discreet.ledger.chain import FORMAT, Anchor, Entry
+from discreet.ledger.chain import FORMAT, Anchor, Entry, link
+from discreet.ledger.request import now
 from discreet.ledger.schema import entries, head, metadata
 from discreet.ledger.transaction import Transaction, later
 from discreet.ledger.turns import InMemory, OnFile, OnServer, Turns
+from discreet.ledger.watch import LOCK, Watch
 
 
 class Dialect(Protocol):
@@ -71,19 +73,48 @@ class Store:
         self._failure: str | None = None
         self._seen: Anchor | None = None  # the last entry that a finished transaction saw
         self.testing = False  # whether its commits may be lost with the power
+        self.watch: Watch | None = None  # the ledger's witness
         _FORKS.watch(self)
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
-        """A transaction that holds the only write lock; durable when the block ends, undone if it raises."""
-        with self._guarded(), self._connected() as connection:
+        """A transaction that holds the only write lock; durable when the block ends, undone if it raises.
+
+        Where it asked the witness, that has seen it too when the block ends; or `Unmoved` is raised, and it stands.
+        """
+        with self._guarded(), self._charging(), self._connected() as connection:
             with connection.begin():
                 self._dialect.prepare(connection, testing=self.testing)
                 self._dialect.lock(connection)
-                transaction = Transaction(connection, seen=self._seen)
+                transaction = Transaction(connection, seen=self._seen, watch=self.watch)
                 yield transaction
+                pending = transaction.pending
+                state = None if pending is None else pending.after(transaction)
             self._dialect.kept(connection)
             self._seen = transaction.seen
+            if pending is not None and state is not None and self.watch is not None:
+                self.watch.move(state, pending.drawn)
+
+    def settle(self) -> None:
+        """Compare the ledger with its witness, and move that on; a ledger that never had one begins it."""
+        assert self.watch is not None
+        with self.writing() as transaction:
+            last = transaction.last()
+            if transaction.held is not None:
+                transaction.witnessed()
+                return
+            transaction.pending = self.watch.begin(transaction)
+            transaction.append(link(last, kind="witness", time=now(), state="begun", reason=None))
+            transaction.hold("begun")
+
+    @contextmanager
+    def _charging(self) -> Iterator[None]:
+        """Be the only process that writes, until the witness has seen it."""
+        if self.watch is None:
+            yield
+            return
+        with self.turns.turn(LOCK):
+            yield
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
@@ -91,7 +122,7 @@ class Store:
         with self._guarded(), self._connected() as raw:
             connection = raw.execution_options(**self._dialect.READING)
             with connection.begin():
-                transaction = Transaction(connection, seen=self._seen)
+                transaction = Transaction(connection, seen=self._seen, watch=self.watch)
                 yield transaction
             self._dialect.kept(connection)
             self._seen = transaction.seen

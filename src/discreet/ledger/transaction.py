@@ -18,6 +18,7 @@ from discreet.ledger import sqlite, statements
 from discreet.ledger.account import Account, Balance, write_balance
 from discreet.ledger.amount import amount, read, read_cap
 from discreet.ledger.chain import FORMAT, Anchor, Entry, canonical
+from discreet.ledger.watch import MISSING, Pending, Watch
 
 _COLUMNS = ("cap", "rho_cap", "epsilon", "rho", "delta", "state")
 
@@ -26,11 +27,15 @@ class Transaction:
     """What is read and written in one transaction.
 
     `seen` is an entry that the same process saw before: a ledger that no longer has it was replaced by another.
+    `watch` is the ledger's witness; a transaction asks it before its first entry.
     """
 
-    def __init__(self, connection: Connection, *, seen: Anchor | None = None) -> None:
+    def __init__(self, connection: Connection, *, seen: Anchor | None = None, watch: Watch | None = None) -> None:
         self._connection = connection
         self.seen = seen
+        self.held: str | None = None  # whether the ledger says that it has a witness
+        self.watch = watch
+        self.pending: Pending | None = None  # once the witness was asked
 
     def last(self) -> Anchor:
         """The last entry's number and hash."""
@@ -42,8 +47,40 @@ class Transaction:
             raise later(row.format)
         if before is not None and row.kept != before.hash:
             raise LedgerError(f"entry {before.id} is not the one seen before: the ledger was replaced by another")
-        self.seen = Anchor(row.id, row.hash)
+        self.seen, self.held = Anchor(row.id, row.hash), row.witness
         return self.seen
+
+    def head(self) -> Anchor:
+        """The last entry as the head says it, in any format."""
+        return Anchor(*self._connection.execute(statements.HEAD).one())
+
+    def witnessed(self) -> Pending | None:
+        """Ask the witness, once; refused where the ledger has one and none was named."""
+        if self.watch is None and self.held is not None:
+            raise LedgerError(f"{MISSING}; nothing was spent")
+        if self.watch is not None and self.pending is None:
+            self.pending = self.watch.compare(self)
+        return self.pending
+
+    def hold(self, state: str | None) -> None:
+        """Say whether the ledger has a witness from here on."""
+        self._connection.execute(statements.HOLD, {"state": state})
+        self.held = state
+
+    def claim(self, spend: int) -> bool:
+        """Take a spend that nothing was read under, to draw under it now; False if no witness can tell."""
+        if self.watch is None or self.answered(spend):
+            return False
+        pending = self.witnessed()
+        if pending is None or spend not in pending.unread:
+            return False
+        pending.drawn.add(spend)
+        return True
+
+    def draw(self, spend: int) -> None:
+        """Say that a spend of this transaction is about to be read under."""
+        if self.pending is not None:
+            self.pending.drawn.add(spend)
 
     def format(self) -> int:
         """The version of the format it was written in."""
@@ -75,8 +112,10 @@ class Transaction:
         rows = self._connection.execute(statements.PAGE, {"start": start})
         return [(Entry(row.id, row.body, row.hash), row.analyst, row.key) for row in rows]
 
-    def append(self, entry: Entry, *, analyst: str | None = None, key: str | None = None) -> None:
-        """Add the next entry and make it the head."""
+    def append(self, entry: Entry, *, analyst: str | None = None, key: str | None = None, moves: bool = True) -> None:
+        """Add the next entry and make it the head; one that changes no total need not move the witness."""
+        if moves:
+            self.witnessed()
         row = {"id": entry.id, "body": entry.body, "hash": entry.hash, "analyst": analyst, "key": key}
         self._connection.execute(statements.APPEND, row)
         self._connection.execute(statements.ADVANCE, {"number": entry.id, "digest": entry.hash})
@@ -114,7 +153,11 @@ class Transaction:
         found = self._connection.execute(statements.ANSWER, {"number": spend}).one_or_none()
         return None if found is None else (found.record, found.bytes)
 
-    def answered(self) -> int:
+    def answered(self, spend: int) -> bool:
+        """Whether the answer of a spend is stored; it is not read."""
+        return self._connection.execute(statements.RECORDED, {"number": spend}).one_or_none() is not None
+
+    def answers(self) -> int:
         """How many answers are stored."""
         return self._connection.execute(statements.ANSWERED).scalar_one()
 

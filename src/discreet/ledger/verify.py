@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def verify(transaction: Transaction, *, anchor: Anchor | None) -> Anchor:
     """Replay everything, in constant memory; the anchor of the last entry if all is well."""
     transaction.sound()
-    book, last, stored, written = Book(), None, 0, 0
+    book, last, stored, written, held = Book(), None, 0, 0, None
     filed: deque[tuple[str | None, str | None]] = deque()
     for entry, record in follow(_filed(transaction, filed), anchor=anchor):
         if filed.popleft() != _file(record):
@@ -31,6 +31,7 @@ def verify(transaction: Transaction, *, anchor: Anchor | None) -> Anchor:
         written = _format(entry, record, written)
         _apply(book, entry, record)
         stored += _answer(transaction, entry, record)
+        held = _held(entry, record, held)
         last = entry
     if last is None:
         raise LedgerError("the ledger has no entries; it was emptied")
@@ -38,7 +39,9 @@ def verify(transaction: Transaction, *, anchor: Anchor | None) -> Anchor:
         raise LedgerError("the format of the ledger is not the one its entries say")
     if transaction.last() != last.anchor:
         raise LedgerError("the head of the ledger is not its last entry")
-    if transaction.answered() != stored:
+    if transaction.held != held:
+        raise LedgerError("the ledger does not say of its witness what its entries say")
+    if transaction.answers() != stored:
         raise LedgerError("there are stored answers that no entry speaks of")
     if transaction.all_balances() != book.balances:
         raise LedgerError("the balances are not the sums of the entries")
@@ -72,6 +75,15 @@ def _format(entry: Entry, record: dict[str, object], written: int) -> int:
         raise LedgerError(f"entry {entry.id} states a format that cannot be")
     assert isinstance(stated, int)
     return stated
+
+
+def _held(entry: Entry, record: dict[str, object], held: str | None) -> str | None:
+    """Whether there is a witness from this entry on."""
+    if record.get("kind") != "witness":
+        return held
+    if record.get("state") not in ("begun", "ended"):
+        raise LedgerError(f"entry {entry.id} is of an unknown form")
+    return "begun" if record["state"] == "begun" else None
 
 
 def _apply(book: Book, entry: Entry, record: dict[str, object]) -> None:

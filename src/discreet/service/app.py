@@ -64,6 +64,7 @@ def create_app(path: str | Path, settings: Settings | None = None) -> FastAPI:
     app.state.limits = Limits(rate=chosen.rate)
     app.state.oidc = None if chosen.oidc is None else Provider(chosen.oidc)
     app.state.records = Records(app.state.store)
+    app.state.records.stands_on(app.state.desk.curator.ledger)
     app.state.drawing = asyncio.Semaphore(DRAWING)
     app.state.runner = None
     _route(app)

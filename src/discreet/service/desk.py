@@ -95,7 +95,7 @@ class Desk:
         self._size = 0
 
     def _ledger(self, settings: dict[str, object]) -> Ledger:
-        return Ledger.open(config.place(settings, self.path.parent), verify=False)
+        return config.opened(settings, self.path.parent, verify=False)
 
     def look(self) -> None:
         """Look at the file now, whatever the clock says."""

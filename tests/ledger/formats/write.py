@@ -13,9 +13,27 @@ from discreet.privacy.event import ApproxEvent, GaussianEvent, LaplaceEvent
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 
 
+class Kept:
+    """A witness in memory."""
+
+    held: tuple[str | None, str | None] = None, None
+
+    def read(self) -> tuple[str | None, str | None]:
+        return self.held
+
+    def compare_and_set(self, expected: str | None, text: str) -> bool:
+        if expected == self.held[0]:
+            self.held = str(int(expected or 0) + 1), text
+        return self.held[1] == text
+
+
 def write(place: str) -> None:
     """One entry or more of every kind, in every currency."""
-    with Ledger.open(place) as ledger:
+    lost = Kept()
+    with Ledger.open(":memory:", witness=lost) as ledger:
+        ledger.register(unit="nurse", cap=PureDP(1))
+        ledger.spend(PureDP("1/4"), unit="nurse", tables=["rounds"])
+    with Ledger.recover(place, witness=lost, reason="its disk was lost") as ledger:
         ledger.register(unit="patient", cap=ApproxDP(1, 1e-6))
         ledger.register(unit="doctor", cap=PureDP(2))
         ledger.register(unit="device", cap=ZCDP(0.5))
@@ -39,6 +57,7 @@ def write(place: str) -> None:
         ledger.retire("wards", reason="a mistake")
         ledger.reopen("wards", reason="it was one")
         ledger.erase("visits", version="2", requests=3)
+        ledger.witness_anew(None, reason="it goes to an archive")
         print(ledger.verify())
 
 

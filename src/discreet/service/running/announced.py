@@ -118,6 +118,10 @@ class Announced:
         """As the ledger's."""
         return self.inner.recall(key, analyst=analyst)
 
+    def unread(self) -> frozenset[int]:
+        """As the ledger's."""
+        return self.inner.unread()
+
     def entries(self, *, start: int = 0) -> Iterator[Entry]:
         """As the ledger's."""
         return self.inner.entries(start=start)

@@ -169,7 +169,9 @@ def _paid(ledger: Announced, principal: str, key: str, since: int) -> dict[str, 
         if record["kind"] == "spend" and (record["analyst"], record["key"]) == (principal, key):
             spent, stored = entry.id, False
         stored = stored or (record["kind"] == "answer" and record["of"] == spent)
-    return {} if spent is None else {key: stored}
+    if spent is None or (not stored and spent in ledger.unread()):  # nothing was read under it: it is drawn now
+        return {}
+    return {key: stored}
 
 
 def refusal_of(error: Exception) -> Message:

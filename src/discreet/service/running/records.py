@@ -17,6 +17,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlalchemy import (
     BigInteger,
@@ -37,8 +38,13 @@ from sqlalchemy import (
     update,
 )
 
+from discreet.errors import LedgerError
+from discreet.ledger import Anchor
 from discreet.service.running.outcome import Order
 from discreet.service.store import Store
+
+if TYPE_CHECKING:
+    from discreet.ledger import Ledger
 
 metadata = MetaData()
 
@@ -76,6 +82,7 @@ jobs = Table(
 
 UNFINISHED = ("queued", "running")
 DIGEST = "sha256"  # what is kept of an order that came to nothing, with its table: no job has a field of this name
+LATEST = 1000  # orders and jobs whose receipts are looked for in the ledger when a service starts
 BRIEF = 1000  # characters of an order that is shown in a list
 
 
@@ -172,6 +179,28 @@ class Records:
         """An order that was refused was never there."""
         with self._store.writing() as connection:
             connection.execute(delete(orders).where(*_mine(order), orders.c.reply.is_(None)))
+
+    def stands_on(self, ledger: Ledger) -> None:
+        """Refuse a ledger that lacks an entry which these records name: it is an old copy, or another one.
+
+        Receipts of the latest orders and jobs are looked at: a ledger that lacks an entry lacks all that came later.
+        """
+        latest = select(orders.c.reply).where(orders.c.reply.is_not(None)).order_by(orders.c.since.desc()).limit(LATEST)
+        done = select(jobs.c.receipt).where(jobs.c.receipt.is_not(None)).order_by(jobs.c.created.desc()).limit(LATEST)
+        with self._store.reading() as connection:
+            since = connection.execute(select(func.max(orders.c.since))).scalar_one() or 0
+            told = [json.loads(text) for text in connection.execute(done).scalars()]
+            told += [
+                json.loads(text).get("document", {}).get("receipt") for text in connection.execute(latest).scalars()
+            ]
+        last = ledger.anchor()
+        named = [Anchor(receipt["id"], receipt["hash"]) for receipt in told if isinstance(receipt, dict)]
+        missing = [anchor.id for anchor in named if not ledger.has(anchor)] + [since] * (since > last.id)
+        if missing:
+            raise LedgerError(
+                f"the records of this service name entry {max(missing)}, and its ledger, which ends at entry {last.id},"
+                " lacks it: an old copy was put in its place, or another ledger"
+            )
 
     def add_job(self, number: str, order: Order, *, most: int) -> Job | None:
         """Write down a job that waits, or find the one of this key; None where so many of the principal's wait."""
