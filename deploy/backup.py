@@ -25,6 +25,7 @@ def backup(file: Path, to: Path) -> str:
     """Copy into a new folder under `to`; returns the anchor as JSON."""
     from discreet.curator.config import place, read
     from discreet.ledger import Ledger
+    from discreet.release.once import to_disk
     from discreet.service.registering import only
     from discreet.service.settings import Settings
 
@@ -43,6 +44,7 @@ def backup(file: Path, to: Path) -> str:
         anchor = copy.verify()
     text = json.dumps({"id": anchor.id, "hash": anchor.hash})
     (folder / "anchor.json").write_text(text + "\n", encoding="utf-8")
+    to_disk([*folder.iterdir(), folder])  # before the anchor says that it is there
     return text
 
 

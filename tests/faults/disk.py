@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-CALLS = "openat,?creat,pwrite64,write,ftruncate,fsync,fdatasync,?unlink,unlinkat,?link,linkat,?rename,renameat2"
+CALLS = "openat,?creat,pwrite64,write,lseek,ftruncate,fsync,fdatasync,?unlink,unlinkat,?link,linkat,?rename,renameat2"
 SECTOR = 512
 
 _LINE = re.compile(r"(?P<pid>\d+) +(?P<text>.*)")
@@ -52,6 +52,7 @@ class Call:
     path: str | None  # of its file
     texts: tuple[bytes, ...]  # its strings: bytes that were written, or names
     numbers: tuple[int, ...]
+    flags: str  # its arguments without its strings
 
 
 def calls(log: Path) -> Iterator[Call]:
@@ -85,6 +86,7 @@ def _call(pid: str, found: re.Match[str], began: int) -> Call:
         None if file is None or file["deleted"] else _bytes(file["path"]).decode(),
         tuple(_bytes(text["text"]) for text in _TEXT.finditer(arguments)),
         tuple(int(word) for word in re.findall(r"(?<=, )\d+(?= *(?:,|$))", plain)),
+        plain,
     )
 
 
@@ -143,6 +145,7 @@ class Disk:
         self.folder = str(folder)
         self.names: dict[str, File] = {}
         self.sure: dict[str, File] = {}  # the names that a sync of the folder has kept
+        self._places: dict[File, int] = {}  # where the next write goes, of files that one handle writes in order
 
     def settle(self) -> None:
         """Files of which nothing was replayed are as they are now, and synced."""
@@ -166,12 +169,23 @@ class Disk:
         file = self.names.get(call.path or "")
         match call.name:
             case "openat" | "creat" if paths:
-                self.names.setdefault(paths[0], File())
+                file = self.names.get(paths[0])
+                if file is None and (call.name == "creat" or "O_CREAT" in call.flags):
+                    file = self.names[paths[0]] = File()
+                if file is not None and (call.name == "creat" or "O_TRUNC" in call.flags):
+                    file.since.append((ended, 0, None))
+                if file is not None:
+                    self._places[file] = len(file.now()) if "O_APPEND" in call.flags else 0
             case "pwrite64" if file is not None:
                 assert len(call.texts[0]) >= call.result, "the trace has cut the bytes of a write short"
                 file.since.append((ended, call.numbers[-1], call.texts[0][: call.result]))
             case "write" if file is not None:
-                raise AssertionError("a write without an offset cannot be placed")
+                assert len(call.texts[0]) >= call.result, "the trace has cut the bytes of a write short"
+                place = self._places[file]
+                file.since.append((ended, place, call.texts[0][: call.result]))
+                self._places[file] = place + call.result
+            case "lseek" if file is not None:
+                self._places[file] = call.result
             case "ftruncate" if file is not None:
                 file.since.append((ended, call.numbers[-1], None))
             case "fsync" | "fdatasync" if call.path == self.folder:
@@ -198,9 +212,8 @@ class Disk:
     def _left(self, chance: random.Random | None) -> Iterable[tuple[str, File]]:
         if chance is None:
             return self.sure.items()
-        unsure = {**self.sure, **self.names}
-        return [
-            (path, file)
-            for path, file in unsure.items()
-            if self.sure.get(path) is self.names.get(path) or chance.random() < 0.5
-        ]
+        left = []
+        for path in {**self.sure, **self.names}:  # each name is as it was when the folder was synced, or as it is
+            file = (self.names if chance.random() < 0.5 else self.sure).get(path)
+            left += [] if file is None else [(path, file)]
+        return left

@@ -31,6 +31,7 @@ from discreet.ledger.request import Receipt, receipt_of
 from discreet.privacy.guarantee import ZCDP, PureDP
 from discreet.privacy.number import Number
 from discreet.queries.workload import Workload
+from discreet.release.once import remove
 from discreet.release.reading import Read, Reading, columns_of, rows_of
 from discreet.synthesis.stored import from_bytes, load_progress, mark_of, settings_of, to_bytes
 from discreet.synthesis.synthesizer import Method, Synthesizer
@@ -131,7 +132,7 @@ def synthesize(
             made = guarded(lambda: reading.through(lambda data: synthesizer.fit(_rows(data), **fit)))
             curator.ledger.store(receipt, to_bytes(made))
             if checkpoint is not None:
-                checkpoint.unlink(missing_ok=True)
+                remove(checkpoint)
         else:
             made = from_bytes(stored, synthesizer)
     return replace(made, wanted=rows, receipt=receipt)

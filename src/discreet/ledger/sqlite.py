@@ -183,9 +183,13 @@ def _sync(path: Path) -> None:
 
 
 def private(path: Path) -> None:
-    """Only the owner reads and writes the file, and the log beside it; an empty file is no database."""
+    """Only the owner reads and writes the file, and the log beside it; an empty file is no database.
+
+    Its name is on the disk before anything rests on it: another process may have made it a moment ago.
+    """
     if not path.stat().st_size:
         raise LedgerError(f"{path} is not a ledger")
+    _sync(path.parent)
     for end in ("", "-wal", "-shm"):
         file = Path(str(path) + end)
         if file.exists() and file.stat().st_mode & 0o077:

@@ -13,13 +13,12 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
 
 from discreet.errors import LedgerError
 from discreet.ledger.chain import canonical
-from discreet.release.once import create_new, names_to_disk, write_through
+from discreet.release.once import replace_whole
 
 LARGEST = 1 << 28  # bytes; a ledger of a million accounts writes less
 
@@ -59,17 +58,8 @@ class FileWitness:
             if self.read()[0] != expected:
                 return False
             version = "1" if expected is None else str(int(expected) + 1)
-            draft = self.path.with_name(f".{self.path.name}.{uuid4().hex}")
-            try:
-                content = canonical({"version": version, "text": text}).encode()
-                descriptor = create_new(draft, refused="a witness is written beside its old text")
-                write_through(descriptor, draft, lambda file: file.write(content))
-                draft.replace(self.path)
-            except BaseException:
-                with suppress(OSError):
-                    draft.unlink(missing_ok=True)
-                raise
-            names_to_disk(self.path.parent)
+            content = canonical({"version": version, "text": text}).encode()
+            replace_whole(self.path, lambda file: file.write(content))
             return True
 
     @contextmanager

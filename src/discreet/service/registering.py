@@ -11,7 +11,6 @@ other way is refused, before the ledger has promised anything that the file woul
 from __future__ import annotations
 
 import fcntl
-import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +20,7 @@ from pathlib import Path
 from discreet.curator import config
 from discreet.errors import ParameterError
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+from discreet.release.once import replace_whole
 from discreet.service.problems import Problem
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")  # what SQL takes as the name of a table
@@ -102,18 +102,7 @@ def _change(path: Path, changed: Callable[[str], str], promise: Callable[[], obj
         config.budget(settings.get("budget"))
         config.tables(settings, path.parent)  # a declaration with a blank or a wrong bound is refused here
         promise()
-        beside = path.with_name(f".{path.name}.new")
-        with beside.open("wb") as file:
-            os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        replace_whole(path, lambda file: file.write(text.encode()), mode=path.stat().st_mode & 0o777)
 
 
 def _read(text: str) -> dict[str, object]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from discreet.release.models.dense import DenseModel
 from discreet.release.models.estimate import Measurement
 from discreet.release.models.graphical import GraphicalModel
 from discreet.release.models.stored import describe, rebuild
+from discreet.release.once import replace_whole
 from discreet.synthesis.adaptive import Progress
 from discreet.synthesis.synthetic import Synthetic
 
@@ -41,12 +41,8 @@ def save_progress(path: str | Path, synthesizer: Synthesizer, progress: Progress
     """Write the file whole or not at all."""
     settings = settings_of(synthesizer)
     text = {"version": VERSION, "mark": mark, "settings": settings, "fitting": progress.fitting, **_written(progress)}
-    part = Path(f"{path}.part")
-    with part.open("w", encoding="utf-8") as file:
-        json.dump(text, file)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    content = json.dumps(text).encode()
+    replace_whole(Path(path), lambda file: file.write(content))
 
 
 def load_progress(path: str | Path, synthesizer: Synthesizer, *, mark: str | None = None) -> Progress | None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from discreet.data.stored_bytes import Archive, text
 from discreet.errors import LedgerError, ParameterError
-from discreet.release.once import create_new, names_to_disk, write_through
+from discreet.release.once import names_to_disk, replace_whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,17 +90,12 @@ class Checkpoint:
         """Put the state on the disk in place of the last one."""
         import numpy as np
 
-        fresh = self._path.with_name(self._path.name + ".new")
-        fresh.unlink(missing_ok=True)  # left by a run that died while it wrote
-        descriptor = create_new(fresh, refused="a checkpoint is never overwritten in place")
         record = {
             "format": FORMAT, "settings": self._settings, "step": state.step, "rows": state.rows, "scores": state.scores
         }  # fmt: skip
         head = np.frombuffer(json.dumps(record).encode(), dtype=np.uint8)
         arrays = {"head": head, "weights": state.weights, "velocity": state.velocity, "mean": state.mean}
-        write_through(descriptor, fresh, lambda file: np.savez(file, **arrays))
-        fresh.rename(self._path)
-        names_to_disk(self._path.parent)
+        replace_whole(self._path, lambda file: np.savez(file, **arrays))
 
     def charge(self) -> str:
         """The charge that the file on the disk names, "" if none."""

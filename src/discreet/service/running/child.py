@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from discreet.data.engines.results import LOG, logged
 from discreet.errors import BudgetExhausted, DiscreetError, DomainError, ParameterError, SourceError, UnsupportedError
+from discreet.release.once import to_disk
 from discreet.service.problems import Problem, problem_of
 from discreet.service.running.announced import Announced, Overrun, PaidBefore, written
 from discreet.service.running.frames import Message, read, write
@@ -143,6 +144,7 @@ class Child:
             ledger.held = held if order.kind == "ask" else None  # what jobs make is in files, which nobody waits for
             try:
                 document, files = KINDS[order.kind](desk, order.body)
+                to_disk(map(Path, files.values()))  # the records will speak of them
                 reply = {"document": document, "files": files}
                 text = json.dumps(reply)
                 ledger.settle()
