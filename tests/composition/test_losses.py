@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from fractions import Fraction
 from itertools import pairwise, product
@@ -23,6 +24,8 @@ from discreet.privacy.event import (
     PureEvent,
 )
 from tests.composition.oracle import gaussian_delta
+
+losses_module = importlib.import_module("discreet.composition.losses")
 
 STEP = 1e-3
 EPSILONS = [0.0, 0.1, 0.35, 0.8, 1.5]
@@ -250,3 +253,46 @@ def test_a_finer_lattice_is_never_worse():
 
     assert fine <= coarse
     assert all(a >= b - 1e-12 for a, b in pairwise(steps))
+
+
+LEAVES = [
+    GaussianEvent(sigma=4, sensitivity=1),
+    GaussianEvent(sigma=9, sensitivity=2),
+    GaussianDP(Fraction(1, 2)),
+    LaplaceEvent(scale=3, sensitivity=1),
+    LaplaceEvent(scale=3, sensitivity=4),
+    ExponentialEvent(epsilon="3/2"),
+    PureEvent(epsilon="1/2"),
+    ApproxEvent(epsilon="1/2", delta="1/100"),
+]
+SAMPLED = [
+    PoissonSampledEvent(event=leaf, rate=rate)
+    for leaf in LEAVES
+    if not isinstance(leaf, GaussianDP)
+    for rate in ("1/10", "1/2")
+]
+
+
+@pytest.mark.parametrize("reach", [0.5, 1.0, 2.0, 10.5])
+@pytest.mark.parametrize("leaf", [*LEAVES, *SAMPLED], ids=repr)
+def test_no_mass_is_dropped_where_a_law_is_cut_off(leaf, reach, monkeypatch):
+    """So little is kept that what is cut off would be seen: it is moved up, in both directions, and never lost."""
+    whole = losses(leaf, STEP)
+    with monkeypatch.context() as patch:
+        patch.setattr(losses_module, "REACH", reach)
+        cut = losses(leaf, STEP)
+    for full, law in ((whole.forward, cut.forward), (whole.backward, cut.backward)):
+        assert float(law.masses.sum()) + law.infinite >= 1 - 1e-9
+        for epsilon in EPSILONS:
+            assert delta_of(law, epsilon) >= delta_of(full, epsilon) * (1 - 1e-9) - 1e-12
+
+
+def test_the_twins_that_drop_a_tail_are_caught(monkeypatch):
+    """A law without the mass that was cut off understates delta by far."""
+    leaf = GaussianEvent(sigma=4, sensitivity=1)
+    whole = losses(leaf, STEP).forward
+    monkeypatch.setattr(losses_module, "REACH", 1.0)
+    law = losses(leaf, STEP).forward
+    dropped = Law(law.indices, law.masses * (1 - law.infinite), 0.0)
+
+    assert delta_of(dropped, 0.35) < delta_of(whole, 0.35) / 2

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 
 import numpy as np
 import pytest
 
 from discreet.composition import concentrated, numerical, optimal
-from discreet.composition.numerical import _composed, _probabilities
+from discreet.composition.losses import Losses, losses
+from discreet.composition.numerical import _composed, _probabilities, lattice
+from discreet.composition.price import gather
 from discreet.composition.transform import Law
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.privacy import ZCDP, AddRemove, ApproxDP, GaussianDP, PureDP
 from discreet.privacy.event import (
+    ApproxEvent,
     ExponentialEvent,
     GaussianEvent,
     LaplaceEvent,
     PoissonSampledEvent,
+    PureEvent,
     RandomizedResponseEvent,
     RepeatedEvent,
 )
 from tests.composition.oracle import discrete_gaussian, gaussian_delta, least_epsilon, losses_delta
+
+module = importlib.import_module("discreet.composition.numerical")  # the package has a function of this name
 
 
 @pytest.mark.parametrize(("epsilon", "k"), [("0.1", 100), ("0.01", 1000), ("0.5", 20), ("0.001", 100_000)])
@@ -127,3 +134,74 @@ def test_refuses_what_it_cannot_bound():
         numerical([ApproxDP(1, 1e-6)] * 10, 1e-6)
     with pytest.raises(ParameterError, match="0 < delta < 1"):
         numerical([PureDP(1)], 0)
+
+
+CUT = [
+    [RepeatedEvent(event=LaplaceEvent(scale=10, sensitivity=1), count=40)],
+    [RepeatedEvent(event=GaussianEvent(sigma=20, sensitivity=1), count=30)],
+    [RepeatedEvent(event=LaplaceEvent(scale=9, sensitivity=1), count=20), GaussianEvent(sigma=8, sensitivity=1)],
+    [RepeatedEvent(event=PoissonSampledEvent(event=GaussianEvent(sigma=3, sensitivity=1), rate="1/10"), count=50)],
+    [LaplaceEvent(scale=9, sensitivity=20), GaussianEvent(sigma=8, sensitivity=1)],
+]
+
+
+@pytest.mark.parametrize("items", CUT, ids=lambda items: f"{len(items)} {type(items[0]).__name__}")
+def test_the_mass_that_a_convolution_cuts_off_is_counted_as_lost(items, monkeypatch):
+    """Cut off ten thousand times more than is asked for, the answer rises by that; without it, it would fall."""
+    step = lattice(gather(items))
+    laws = [(losses(leaf, step).forward, count) for leaf, count in gather(items).counts.items()]
+    whole, _ = module._composed(laws, step, 1e-10)
+    monkeypatch.setattr(module, "TAIL", 1.0)
+    cut, _ = module._composed(laws, step, 40.0)  # a tail of 4e-4, shared by both ends
+    ends = step * np.linspace(whole._lower_loss, whole._lower_loss + whole.size, 200)
+
+    assert cut._infinity_mass > 1e-6
+    assert all(_beyond(cut, step, end) >= _beyond(whole, step, end) - 1e-9 for end in ends)
+
+
+def _beyond(composed, step: float, end: float) -> float:
+    """The mass of losses above one."""
+    masses = _probabilities(composed)
+    at = step * (composed._lower_loss + np.arange(len(masses)))
+    return float(masses[at > end].sum()) + composed._infinity_mass
+
+
+@pytest.mark.parametrize("leaf", ["gaussian", "laplace"])
+def test_both_directions_are_composed(leaf, monkeypatch):
+    """The epsilon is the larger of the two, whichever direction it is of."""
+    event = {"gaussian": GaussianEvent(sigma=2, sensitivity=1), "laplace": LaplaceEvent(scale=2, sensitivity=1)}[leaf]
+    items = [RepeatedEvent(event=PoissonSampledEvent(event=event, rate="1/5"), count=20)]
+    found = numerical(items, delta=1e-5).epsilon
+    step = lattice(gather(items))
+    one = losses(items[0].event, step)
+    ways = [module._epsilon([(law, 20)], step, 1e-5) for law in (one.forward, one.backward)]
+    real = module.losses
+    monkeypatch.setattr(module, "losses", lambda *given: _turned(real(*given)))
+
+    assert found == pytest.approx(max(ways), rel=1e-9)
+    assert abs(ways[0] - ways[1]) > 0.01 * max(ways)  # else one would do
+    assert numerical(items, delta=1e-5).epsilon == pytest.approx(found, rel=1e-9)
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_what_a_mechanism_loses_for_certain_is_composed_too(count):
+    """Mechanisms that fail with a probability of their own: the mass at infinity of each adds up."""
+    items = [ApproxEvent(epsilon="1/10", delta="1/100000"), RepeatedEvent(event=PureEvent(epsilon="1/20"), count=9)]
+    items = [RepeatedEvent(event=one, count=count) for one in items]
+    exactly = optimal(items, delta="1/1000").epsilon
+    found = numerical(items, delta="1/1000").epsilon
+
+    assert exactly <= found <= exactly * 1.001
+    with pytest.raises(UnsupportedError):
+        numerical(items, delta=count * 0.99e-5)
+
+
+def _turned(found: Losses) -> Losses:
+    """The two directions exchanged."""
+    return Losses(found.backward, found.forward, found.shift)
+
+
+def test_a_delta_below_every_float_is_answered_or_refused():
+    assert concentrated([GaussianEvent(sigma=2, sensitivity=1)], delta="1e-400").epsilon > 10
+    with pytest.raises(UnsupportedError):
+        numerical([GaussianEvent(sigma=2, sensitivity=1)], delta="1e-400")

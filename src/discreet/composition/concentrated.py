@@ -51,7 +51,7 @@ def concentrated(items: Iterable[Item], delta: Number | None = None) -> ZCDP | A
     candidates = [exact(ZCDP(total.rho).to_approx(left).epsilon)]
     candidates += [
         exact(RenyiDP(order, up(bound)).to_approx(left).epsilon)
-        for order, bound in _promising(ORDERS, _curve(batch, ORDERS), float(left))
+        for order, bound in _promising(ORDERS, _curve(batch, ORDERS), max(float(left), 5e-324))
     ]
     return ApproxDP(min(candidates), delta, neighbours=batch.relation)
 

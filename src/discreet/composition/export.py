@@ -15,7 +15,7 @@ from discreet.composition.losses import losses
 from discreet.composition.numerical import composed_masses, lattice
 from discreet.composition.price import Item, gather
 from discreet.errors import require
-from discreet.privacy.number import Number, exact
+from discreet.privacy.number import Number, exact, up
 
 Columns = Mapping[str, Sequence[float]]
 
@@ -28,7 +28,7 @@ def profile(items: Iterable[Item], deltas: Sequence[Number]) -> dict[str, list[f
     [5.2215]
     """
     given = list(items)
-    epsilons = [float(exact(best(given, delta).epsilon)) for delta in deltas]
+    epsilons = [up(exact(best(given, delta).epsilon)) for delta in deltas]
     return {"delta": [float(exact(delta)) for delta in deltas], "epsilon": epsilons}
 
 
@@ -44,6 +44,8 @@ def renyi_columns(items: Iterable[Item], orders: Sequence[int] = ORDERS) -> dict
 
 def loss_columns(items: Iterable[Item]) -> dict[str, list[float]]:
     """The composed privacy-loss distribution on its lattice; the last row is the infinite loss.
+
+    It is that of the data with the unit against those without it; where mechanisms sample, the other one differs.
 
     >>> from discreet.privacy.event import PureEvent
     >>> columns = loss_columns([PureEvent(epsilon=1)])

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-REACH = 10.5  # standard deviations kept; a normal tail beyond is 4.4e-26
+REACH = 10.5  # standard deviations kept; a normal tail beyond is 4.4e-26, and it is moved up and not dropped
 SMOOTHING = 2.0  # variance of the rounding that turns a normal into a discrete Gaussian
 WIDEST = 1_000_000  # atoms of the largest law built atom by atom
 _SAFE = 1 + Fraction(1, 2**40)  # math.sqrt(3) is below the root of 3; it is read as that root, as `Gaussian` does
@@ -184,7 +184,12 @@ def _normal(mu: float) -> Atoms | Smooth:
     if mu == 0:
         return _zero()
     mean = mu * mu / 2
-    return Smooth(mean - REACH * mu, mean + REACH * mu, mu / 10, mean, mu, 1e-25)
+    return Smooth(mean - REACH * mu, mean + REACH * mu, mu / 10, mean, mu, _beyond())
+
+
+def _beyond() -> float:
+    """The mass of a normal law beyond what is kept of it, on either side, from above."""
+    return math.erfc(REACH / math.sqrt(2)) / 2 * (1 + 2.0**-40)
 
 
 def _both(pair: Atoms | Smooth, step: float, rate: float) -> Losses:
@@ -236,5 +241,5 @@ def _nodes(pair: Smooth, step: float, rate: float = 1.0, sign: int = 1) -> Atoms
     inside = Atoms(at.ravel(), masses.ravel(), pair.infinite)
     if not pair.deviation:
         return inside
-    below = np.array([pair.low]), np.array([1e-25])  # the lower tail, moved up
+    below = np.array([pair.low]), np.array([_beyond()])  # the lower tail, moved up
     return Atoms(np.append(inside.losses, below[0]), np.append(inside.masses, below[1]), pair.infinite)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
+TAIL = 1e-13  # of the mass that a convolution may cut off: it is counted as lost, at every loss
 FEW = 24  # different mechanisms that are convolved one after another
 
 
@@ -94,7 +95,7 @@ def _composed(laws: Sequence[tuple[Law, int]], step: float, delta: float) -> tup
     """The convolution by dp-accounting, and a bound on its l1 error."""
     import numpy as np
 
-    tail = min(1e-13, delta * 1e-5) / (2 * len(laws))
+    tail = min(TAIL, delta * 1e-5) / (2 * len(laws))
     composed: DensePLDPmf | None = None
     error = 0.0
     for law, count in laws:
