@@ -97,7 +97,7 @@ SAFE = {
     },
     "its count is on the disk, or its database is the service's": {
         "curator.curator.Curator", "ledger.store.Store", "ledger.store._Forks", "ledger.transaction.Transaction",
-        "ledger.book.Book", "ledger.turns.InMemory",
+        "ledger.book.Book", "ledger.turns.InMemory", "ledger.watch.Watch",
     },
     "it forgets its key and its buffer in a child": {
         "hazmat.entropy._CounterMode", "hazmat.entropy.SystemRandom", "hazmat.entropy.SeededRandom", "hazmat.pool.Pool",
@@ -114,7 +114,9 @@ SAFE = {
     "all that it keeps is public, or can be made again from what is": {
         "attacks.replay.Tape", "data.engines.spark.Spark", "data.engines.tables_of_counts.TablesOfCounts",
         "hazmat.table.Table", "learning.neural.network._Network", "local.parity_separation.ParityAdversary",
-        "local.rejection.SimulatedUsers", "planning.predict.StandIn", "privacy.worst.Rows", "queries.scalar.Scope",
+        "local.rejection.SimulatedUsers", "planning.predict.Allowance",
+        "planning.predict.StandIn", "queries.marginals.Marginals", "threads._Gate",
+        "privacy.worst.Rows", "queries.scalar.Scope",
         "release.gamma2_solver._State", "release.models.estimate_problem.Problem",
         "release.models.graphical.GraphicalModel", "release.mwem_universe.Bits",
         "structured.marginals.consistency._Average", "structured.quantiles.rank_index.RankIndex",
