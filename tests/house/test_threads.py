@@ -132,6 +132,11 @@ from discreet.attacks.reconstruction.least_deviations import least_deviations
 from discreet.attacks.trained import LinearScore
 from discreet.bounds.discrepancy_vector import vector_bound
 from discreet.bounds.discrepancy_walk import edge_walk
+from discreet.data import Domain, Integer
+from discreet.local.factors import factors_of
+from discreet.privacy import ZCDP
+from discreet.queries.written import Dense
+from discreet.release.factorization import Factorization
 from discreet.release.gamma2 import gamma2
 from discreet.release.strategies_pure import overlay
 from discreet.structured.parities.correlation import nearest_correlation
@@ -144,6 +149,8 @@ SOLVERS = {
     "least_deviations": lambda: least_deviations(bits.astype(np.uint8), bits @ bits[0] + noise[0]),
     "nearest_correlation": lambda: nearest_correlation(noise),
     "overlay": lambda: overlay(np.eye(100)),
+    "factors": lambda: factors_of(bits[:40, :40]),
+    "Factorization": lambda: Factorization(Dense(bits[:40], Domain({"x": Integer(0, 99)})), budget=ZCDP(1)).variances(),
     "LinearScore": lambda: LinearScore.learn(noise, noise + 1),
     "products": lambda: [bits.astype(float) @ noise for _ in range(20)],
 }

@@ -19,6 +19,7 @@ from discreet.local.threshold_factors import columns, decoded, moduli
 from discreet.queries.ordered import Thresholds
 from discreet.queries.workload import DENSEST, Workload, a_matrix
 from discreet.release.gamma2 import gamma2
+from discreet.threads import threads_by
 
 if TYPE_CHECKING:
     import numpy as np
@@ -232,6 +233,7 @@ def _centres(matrix: Floats) -> list[Floats]:
     return [np.zeros(len(matrix)), middle, matrix.mean(axis=1)]
 
 
+@threads_by(lambda matrix, *_: matrix.size)
 def _centred(matrix: Floats, centre: Floats) -> DenseFactors:
     import numpy as np
 
@@ -245,6 +247,7 @@ def _centred(matrix: Floats, centre: Floats) -> DenseFactors:
     return _fewer(left[first.reshape(-1)], found.right, centre)
 
 
+@threads_by(lambda matrix, *_: matrix.size)
 def _through(matrix: Floats, strategy: npt.ArrayLike) -> DenseFactors:
     """R = (W - v 1^T) A^+ for a given A, with the centre that it can express."""
     import numpy as np
@@ -262,6 +265,7 @@ def _through(matrix: Floats, strategy: npt.ArrayLike) -> DenseFactors:
     )
 
 
+@threads_by(lambda left, *_: left.size)
 def _fewer(left: Floats, right: Floats, centre: Floats) -> DenseFactors:
     """The same product through the row space of R; signs are fixed so that everybody has the same."""
     import numpy as np

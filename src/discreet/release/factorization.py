@@ -40,6 +40,7 @@ from discreet.release.release import Release
 from discreet.release.strategies import Strategy, tree
 from discreet.release.strategies_product import ProductStrategy
 from discreet.release.strategies_pure import pure_strategies
+from discreet.threads import threads_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,7 +165,9 @@ class Factorization:
     @cached_property
     def measured(self) -> Strategy | ProductStrategy:
         """The strategy with the least error of the candidates."""
-        return min(self._candidates(), key=self._cost)
+        queries, cells = self.workload.shape
+        with threads_for(max(min(queries * cells, cells * cells), cells)):
+            return min(self._candidates(), key=self._cost)
 
     def _candidates(self) -> Iterator[Strategy | ProductStrategy]:
         import numpy as np

@@ -21,6 +21,7 @@ from discreet.queries.ordered import Ranges, Thresholds
 from discreet.queries.workload import Workload, swaps
 from discreet.release.gamma2 import LARGEST, PAIRED, columns_for, rows_of
 from discreet.release.gamma2_sets import Cells, Pairs, Vectors, Written
+from discreet.threads import threads_by
 
 if TYPE_CHECKING:
     from typing import Any
@@ -182,6 +183,7 @@ def _exactly(values: npt.NDArray[np.generic]) -> npt.NDArray[np.object_]:
     return np.array([int(value) for value in whole], dtype=object)
 
 
+@threads_by(lambda matrix: matrix.size)
 def _rank(matrix: npt.NDArray[np.generic]) -> int:
     import numpy as np
 
@@ -191,6 +193,7 @@ def _rank(matrix: npt.NDArray[np.generic]) -> int:
     return int((values > values[-1] * len(values) * 1e-14).sum())
 
 
+@threads_by(lambda matrix: matrix.size)
 def _independent(matrix: Whole) -> list[int]:
     """Rows that span all rows: all of them where they are independent."""
     import numpy as np
