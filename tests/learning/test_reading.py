@@ -16,7 +16,7 @@ import pytest
 from discreet.data.columns import Boolean, Categorical, Date, Integer, Real, Timestamp
 from discreet.data.domain import Domain
 from discreet.data.records import Records
-from discreet.errors import ParameterError
+from discreet.errors import DomainError, ParameterError
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning.linear.ridge import Ridge
 from discreet.learning.pipeline import Pipeline
@@ -314,3 +314,13 @@ def test_text_of_is_plain_text():
     assert text_of(dt.datetime(2026, 1, 31, 23, tzinfo=dt.timezone(dt.timedelta(hours=-2))), COLUMNS["moment"]) == (
         "2026-02-01 01:00:00.000000"
     )
+
+
+def test_a_batch_of_arrow_is_read_by_its_names_and_its_refusal_shows_no_value():
+    """The `columns` of a batch are its values."""
+    batch = pa.table({"a": [12345], "b": [678]}).to_batches()[0]
+
+    assert as_table(batch, Domain({"a": Integer(0, 99_999)})).to_pydict() == {"a": [12345]}
+    with pytest.raises(DomainError) as caught:
+        as_table(batch, Domain({"c": Integer(0, 9)}))
+    assert "12345" not in str(caught.value)

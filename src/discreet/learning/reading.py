@@ -32,8 +32,11 @@ def as_table(X: object, domain: Domain) -> pyarrow.Table:
     """
     import pyarrow
 
-    if isinstance(X, pyarrow.Table) or hasattr(X, "columns"):
-        held = list(X.column_names if isinstance(X, pyarrow.Table) else X.columns)  # type: ignore[attr-defined]
+    arrow = isinstance(
+        X, pyarrow.Table | pyarrow.RecordBatch
+    )  # their `columns` are the values, which no error may show
+    if arrow or hasattr(X, "columns"):
+        held = list(X.column_names if arrow else X.columns)  # type: ignore[attr-defined]
         for name in domain:
             if name not in held:
                 raise DomainError(missing(name, [str(other) for other in held], what="column"))
