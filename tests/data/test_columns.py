@@ -113,3 +113,23 @@ def test_categories_come_from_a_file(tmp_path):
     path.write_text("I10\nE11\n")
 
     assert Categorical.from_file(path) == Categorical(["I10", "E11"])
+
+
+@pytest.mark.parametrize("step", [float("inf"), float("nan"), "1", 10**400, 0.5, None, dt.timedelta(milliseconds=1)])
+def test_a_step_of_moments_is_whole_seconds_or_refused(step):
+    with pytest.raises(ParameterError, match="a step of whole seconds"):
+        Timestamp("2026-01-01", "2026-01-02", step=step)
+
+
+@pytest.mark.parametrize("values", [None, 5, {"a", "b"}, frozenset("ab"), "ab", b"ab"])
+def test_categories_are_listed_in_an_order(values):
+    """A set has another order in every process, and so would its codes."""
+    with pytest.raises(ParameterError, match="a list of categories"):
+        Categorical(values)
+
+
+def test_a_code_list_is_read_line_by_line_and_without_a_mark_of_its_encoding(tmp_path):
+    path = tmp_path / "codes.txt"
+    path.write_bytes("\ufeffa\r\nb\u2028c\n\nd\x0ce\n".encode())
+
+    assert Categorical.from_file(path).values == ("a", "b\u2028c", "d\x0ce")

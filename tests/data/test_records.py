@@ -163,3 +163,11 @@ def test_arrays_of_two_libraries_by_the_same_calls():
     assert Histogram(Domain({"icu": Boolean()}), torch.tensor([2, 3])).n == 5
     with pytest.raises(ParameterError, match="need an array"):
         namespace([1, 2])
+
+
+def test_counts_that_no_signed_integer_holds_are_the_largest_that_it_does():
+    """They would wrap and be negative."""
+    domain = Domain({"icu": Boolean()})
+    found = Histogram(domain, np.array([(1 << 64) - 1, 5], dtype=np.uint64)).counts
+
+    assert found.tolist() == [(1 << 63) - 1, 5]

@@ -20,6 +20,7 @@ from discreet.data.columns import Categorical, Date, Identifier, Integer, Real, 
 from discreet.data.domain import Domain
 from discreet.data.engines import codes, spark_bounding, spark_codes, spark_semantics
 from discreet.data.engines.duckdb import DuckDB
+from discreet.data.engines.reference import Candidates
 from discreet.data.engines.spark import Spark
 from discreet.data.table import Table
 from discreet.errors import DiscreetError, DomainError, UnsupportedError
@@ -383,3 +384,21 @@ def test_spark_keeps_the_same_rows_whatever_type_holds_the_units(session, engine
             found = tables.run(engine, framed(session, pa.table({"u": known.cast(kind)} | rows)), plan)
 
             assert (found == expected).all()
+
+
+@pytest.mark.parametrize("unit", [None, "u"])
+def test_totals_of_very_many_rows_do_not_wrap(session, unit):
+    """What is added up over units, or over rows that are units, is a decimal."""
+    plan = dataclasses.replace(
+        tables.aggregation(np.random.default_rng(0), unit=unit), keys=(), where=None, columns=("y",),
+        measures=(Measure(kind="sum", value=tables.sql('"y"'), low=0, high=3 << 40),),
+    )  # fmt: skip
+    made = spark_bounding.distributed(
+        plan, Candidates(sql="SELECT 1", unit=None if unit is None else "BIGINT", summed=(0,))
+    )
+    (final,) = re.findall(r"^SELECT g, .*? FROM", made)
+    most = (1 << 63) - 1
+
+    assert final.count("SUM(") == final.count("DECIMAL(28, 0)") >= 2
+    shown = session.sql(f"SELECT {spark_bounding._total('v')} AS s FROM VALUES ({most}L), ({most}L) AS t(v)").collect()
+    assert int(shown[0][0]) == 2 * most

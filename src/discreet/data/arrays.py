@@ -59,6 +59,8 @@ def stack(arrays: Sequence[Array]) -> Array:
 def wide(array: Array) -> Array:
     """Integers as 64 bits with a sign, so that sums and differences do not wrap; floats as they are.
 
+    Those that do not fit are the largest that does: no value decides whether a call fails.
+
     >>> import numpy as np
     >>> wide(np.array([1, 255], dtype=np.uint8)).dtype.name
     'int64'
@@ -66,6 +68,8 @@ def wide(array: Array) -> Array:
     library = namespace(array)
     if library.__name__ == "torch":
         return array if array.dtype.is_floating_point else array.to(library.int64)
+    if array.dtype.kind == "u" and array.dtype.itemsize == 8:
+        array = library.minimum(array, library.uint64((1 << 63) - 1))
     return array if array.dtype.kind == "f" else array.astype(library.int64, copy=False)
 
 

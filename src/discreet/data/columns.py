@@ -18,7 +18,7 @@ after it is integer arithmetic of known range.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -28,6 +28,7 @@ from discreet.errors import ParameterError, UnsupportedError, require
 from discreet.privacy.number import Number, exact, tidy
 
 EPOCH = dt.datetime(1970, 1, 1)
+LONGEST = 400_000_000_000  # seconds: longer than all years that a moment may have
 MOST = 1 << 62  # codes and everything computed from them stay below this
 Value = int | float | str | bool | dt.date | dt.datetime | None
 
@@ -211,7 +212,10 @@ class Categorical(Column):
     nullable: bool = field(default=False, kw_only=True)
 
     def __init__(self, values: Sequence[str | int], *, nullable: bool = False) -> None:
-        require(not isinstance(values, str), "a list of categories", values=values)
+        listable = isinstance(values, Iterable) and not isinstance(
+            values, str | bytes | set | frozenset
+        )  # a set has no order
+        require(listable, "a list of categories", values=values)
         listed = tuple(values)
         require(bool(listed), "at least one category", values=listed)
         same = all(isinstance(v, str) for v in listed) or all(type(v) is int for v in listed)
@@ -222,8 +226,8 @@ class Categorical(Column):
 
     @classmethod
     def from_file(cls, path: str | Path, *, nullable: bool = False) -> Categorical:
-        """A code list, one value a line."""
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        """A code list in UTF-8, one value a line."""
+        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")  # other signs of a line may be in a value
         return cls([line for line in lines if line.strip()], nullable=nullable)
 
     @property
@@ -300,7 +304,8 @@ class Timestamp(Column):
 
     def __init__(self, low: object, high: object, *, step: dt.timedelta | int = 1, nullable: bool = False) -> None:
         seconds = step.total_seconds() if isinstance(step, dt.timedelta) else step
-        require(seconds >= 1 and seconds == int(seconds), "a step of whole seconds", step=step)
+        whole = isinstance(seconds, int | float) and 1 <= seconds <= LONGEST and seconds == int(seconds)
+        require(whole, f"a step of whole seconds, at most {LONGEST}", step=step)
         for name, value in (("low", low), ("high", high)):
             object.__setattr__(self, name, _moment(value, name))
         object.__setattr__(self, "period", int(seconds))

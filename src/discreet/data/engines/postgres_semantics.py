@@ -72,5 +72,7 @@ ASSUMED: tuple[tuple[str, object], ...] = (
     ("((CAST(-5 AS BIGINT) >> 32) & 4294967295)", 4294967295),
     (hashing.absorb_sql("CAST(4294967295 AS BIGINT)", "12345678", POSTGRES), hashing.absorb(4294967295, 12345678)),
     (hashing.text_words_sql("'abc'", POSTGRES)[0], 0x90015098),
+    (POSTGRES.whole("'18446744073709551614'"), -2),
+    (POSTGRES.whole("'01'") + " IS NULL AND " + POSTGRES.whole("'18446744073709551616'") + " IS NULL", True),
     (hashing.text_words_sql("chr(233)", POSTGRES)[0], 0x66DDCD97),
 )  # fmt: skip

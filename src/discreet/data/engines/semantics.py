@@ -80,6 +80,9 @@ ASSUMED: tuple[tuple[str, object], ...] = (
         functools.reduce(hashing.absorb, MANY, 5),
     ),
     (hashing.text_words_sql("'abc'", DUCKDB)[0], 0x90015098),
+    (DUCKDB.whole("'18446744073709551614'"), -2),
+    (DUCKDB.whole("'01'") + " IS NULL AND " + DUCKDB.whole("'18446744073709551616'") + " IS NULL", True),
+    ("TRY(decode('\\xFF'::BLOB)) IS NULL AND TRY(decode('\\xC3\\xA9'::BLOB)) = chr(233)", True),
     (hashing.text_words_sql("'abc'", DUCKDB)[1], 0x3CD24FB0),
 )
 

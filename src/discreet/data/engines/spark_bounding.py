@@ -7,7 +7,8 @@
     per group     GROUP BY group: one row for each group leaves each machine
 
 Sums.  A contribution c is the 31-bit halves c >> 31 and c mod 2^31 where it is wide, and itself where it is
-not; all have magnitude at most 2^31, so that 64 bits hold the sum of 2^32 rows.  Python joins the halves.
+not; all have magnitude at most 2^31, so that 64 bits hold the sum of 2^32 rows of one unit.  Sums over units, or over
+rows that are units, are decimals of 38 digits, which no table fills.  Python joins the halves.
 """
 
 from __future__ import annotations
@@ -34,6 +35,11 @@ def _sums(aggregation: Aggregation, rows: Candidates) -> dict[str, str]:
     return made
 
 
+def _total(value: str) -> str:
+    """The exact sum, however many rows there are: without a word, 64 bits would wrap."""
+    return f"SUM(CAST({value} AS DECIMAL(28, 0)))"
+
+
 def distributed(aggregation: Aggregation, rows: Candidates) -> str:
     """The whole aggregation: (g, texts ..., units, n, sums ...) for the groups that have a row."""
     groups = ["g", *(f"t{i}" for i in range(rows.texts))]
@@ -41,12 +47,13 @@ def distributed(aggregation: Aggregation, rows: Candidates) -> str:
     columns += [f"{clamped(aggregation.measures[i], f'c{i}')} AS c{i}" for i in rows.summed]
     present = f"SELECT {', '.join(columns)} FROM {SPARK.layer(rows.sql)} WHERE g >= 0"
     sums, by = _sums(aggregation, rows), ", ".join(groups)
-    added = ", ".join(f"SUM({value}) AS {name}" for name, value in sums.items())
     if rows.unit is None:
+        added = ", ".join(f"{_total(value)} AS {name}" for name, value in sums.items())
         return f"SELECT {by}, 0L AS units, {added} FROM {SPARK.layer(present)} GROUP BY {by}"
     kept = kept_rows(aggregation, rows, f"{present} DISTRIBUTE BY u", SPARK)
+    added = ", ".join(f"SUM({value}) AS {name}" for name, value in sums.items())
     each = f"SELECT u, {by}, {added} FROM {SPARK.layer(kept)} GROUP BY u, {by}"
-    again = ", ".join(f"SUM({name}) AS {name}" for name in sums)
+    again = ", ".join(f"{_total(name)} AS {name}" for name in sums)
     return f"SELECT {by}, COUNT(*) AS units, {again} FROM {SPARK.layer(each)} GROUP BY {by}"
 
 
@@ -55,7 +62,7 @@ def measured(aggregation: Aggregation, rows: Candidates, found: Iterable[Sequenc
     names, all_made = list(_sums(aggregation, rows)), []
     for row in found:
         keys, units, sums = row[: 1 + rows.texts], row[1 + rows.texts], row[2 + rows.texts :]
-        known, made = dict(zip(names, sums, strict=True)), [*keys]
+        known, made = dict(zip(names, map(int, sums), strict=True)), [*keys]
         for i, measure in enumerate(aggregation.measures):
             if i in rows.summed:
                 made.append((known.get(f"h{i}", 0) << 31) + known[f"s{i}"])

@@ -89,6 +89,8 @@ ASSUMED: tuple[tuple[str, object], ...] = (
     (f"({SPARK.shift('-5L', 32)} & {hashing.MASK})", hashing.MASK),
     (hashing.absorb_sql("4294967295L", "12345678", SPARK), hashing.absorb(hashing.MASK, 12345678)),
     (hashing.text_words_sql("'abc'", SPARK)[0], 0x90015098),
+    (SPARK.whole("'18446744073709551614'"), -2),
+    (SPARK.whole("'01'") + " IS NULL AND " + SPARK.whole("'18446744073709551616'") + " IS NULL", True),
     (hashing.text_words_sql("'abc'", SPARK)[1], 0x3CD24FB0),
 )  # fmt: skip
 
