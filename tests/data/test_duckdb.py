@@ -322,3 +322,11 @@ def test_every_assumption_can_fail(monkeypatch):
 def test_threads_must_be_positive():
     with pytest.raises(ParameterError, match="threads >= 1"):
         DuckDB(threads=0)
+
+
+def test_a_long_question_prints_nothing():
+    """A bar of progress on the standard output would stand among the results of a program."""
+    for engine in (DuckDB(), DuckDB(threads=1)):
+        with engine._open() as connection:
+            for one in (connection, connection.cursor()):
+                assert one.execute("SELECT current_setting('enable_progress_bar')").fetchone() == (False,)

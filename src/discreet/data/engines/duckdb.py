@@ -98,7 +98,9 @@ class DuckDB:
             settings["threads"] = self.threads
         if self.threads == 1:
             settings["async_threads"] = 0
-        return duckdb.connect(":memory:", config=settings)  # type: ignore[arg-type]
+        connection = duckdb.connect(":memory:", config=settings)  # type: ignore[arg-type]
+        connection.execute("SET enable_progress_bar = false")  # it would be printed among the results of a program
+        return connection
 
 
 def _read(table: Table, aggregation: Aggregation) -> list[object]:
