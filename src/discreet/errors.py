@@ -136,5 +136,17 @@ def require(condition: bool, rule: str, **received: object) -> None:  # noqa: FB
     discreet.errors.ParameterError: need 0 < beta < 1, got beta=2.0
     """
     if not condition:
-        got = ", ".join(f"{name}={value!r}" for name, value in received.items())
+        got = ", ".join(f"{name}={shown(value)}" for name, value in received.items())
         raise ParameterError(f"need {rule}, got {got}")
+
+
+def shown(value: object) -> str:
+    """The value as Python writes it, which it does not for numbers of more than 4,300 digits.
+
+    >>> shown(0.1), shown(10**5000)
+    ('0.1', 'a number of very many digits')
+    """
+    try:
+        return repr(value)
+    except ValueError:
+        return "a number of very many digits"

@@ -45,7 +45,8 @@ from tests.scale import FULL
 from tests.scale import counts as repetitions
 
 ABSURD = [
-    0, -1, 1, 2, 3, 10**30, 10**400, Fraction(1, 10**400), 1e-30, 5e-324, 1e308, math.nan, math.inf, -math.inf,
+    0, -1, 1, 2, 3, 10**30, 10**400, Fraction(1, 10**400), 10**5000, -(10**5000), Fraction(1, 10**5000), 1e-30,
+    5e-324, 1e308, math.nan, math.inf, -math.inf,
     Fraction(1, 3), Decimal("0.1"), Decimal("NaN"), Decimal("1e5000"), np.float32(0.5), np.int64(3), True, False,
     "many", "1/2", None, [], (), 0.05, 0.5, 1.5, -0.0, 1j, b"1", PureDP(1), ZCDP(1), ApproxDP(1, 1e-6),
     ApproxDP(1, 0.5), GaussianDP(1), PureDP(1, neighbours=EdgeNeighbours), PureDP(1, neighbours=Local), Replace,

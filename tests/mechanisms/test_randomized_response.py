@@ -191,6 +191,13 @@ def test_exercise_3_the_joint_law_and_the_estimator():
     assert math.sqrt(0.75 * 0.25 / 100) / 0.5 == pytest.approx(0.0866025, abs=1e-7)
 
 
+@pytest.mark.parametrize("reports", [[-1], [2], [0.5], [math.nan], [], ["1"], [2**70]])
+def test_reports_that_nobody_can_have_sent_are_refused(reports):
+    """Reports are public: what is none of them is a mistake of the caller, and was a raw error or a wrong estimate."""
+    with pytest.raises(ParameterError):
+        RandomizedResponse(epsilon=1).estimate(reports)
+
+
 def test_accuracy_says_whether_a_report_is_right():
     assert RandomizedResponse(epsilon=1).accuracy(0.05) == 1
     assert RandomizedResponse(epsilon=5).accuracy(0.05) == 0

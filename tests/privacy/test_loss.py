@@ -92,3 +92,6 @@ def test_bad_input_is_refused():
         largest_mean_loss(-1)
     with pytest.raises(ParameterError, match="gap > 0"):
         converse_tail(0.1, 0)
+    assert converse_tail("1e-6", "1e-50") == 1.0  # 1 - e^-t was below 0 here, and so was the bound
+    assert converse_tail("1e-6", "1e-3") == pytest.approx(1e-6 / -math.expm1(-1e-3))
+    assert converse_tail("1e-6", 10**6) == pytest.approx(1e-6)

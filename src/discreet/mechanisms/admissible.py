@@ -22,6 +22,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
+from discreet.errors import require
 from discreet.privacy.enclosure import exp_down, exp_up, expm1_bounds, root_bounds
 from discreet.privacy.number import down, up
 
@@ -36,7 +37,9 @@ def cauchy_scale(epsilon: Fraction, dilation: Fraction) -> Fraction:
     # (2 sinh(epsilon/2))^2 = e^epsilon + e^-epsilon - 2
     shift = exp_down(epsilon) + exp_down(-epsilon) - 2
     both = (exp_down(epsilon) - exp_up(dilation)) * (exp_down(dilation) - exp_up(-epsilon))
-    return Fraction(up(1 / root_bounds(min(shift, both))[0]))
+    least = root_bounds(max(Fraction(0), min(shift, both)))[0]
+    require(least > 0, "a smoothness that leaves epsilon something", epsilon=up(epsilon), smoothness=up(dilation))
+    return Fraction(up(1 / least))
 
 
 @lru_cache(maxsize=4096)

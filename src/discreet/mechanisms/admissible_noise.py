@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.errors import ParameterError, UnsupportedError, require
+from discreet.errors import UnsupportedError, require
 from discreet.hazmat.entropy import RandomSource
 from discreet.hazmat.rejected import rounded_gaussian, rounded_power
 from discreet.hazmat.rounded import private_number, rounded_cauchy, rounded_laplace, rounded_lomax
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from discreet.hazmat.integers import Integers, Shape
 
 SLACK = Fraction(1, 2**30)  # smoothness kept for two relative errors of 2^-31: in computing S, and in rounding it up
-
 LEAST, MOST = Fraction(1, 10**5), Fraction(100)  # of epsilon: below, the slack is not small; above, noise for MOST
 TINIEST = Fraction(1, 10**300)  # of the deltas
 LIKELY = Fraction(1, 100)  # beyond this delta Gaussian noise is not looked for: its certificate takes long
@@ -93,23 +92,19 @@ class AdmissibleNoise:
         check_epsilon(self.epsilon)
         require(exact(self.smoothness) > 0, "smoothness > 0", smoothness=self.smoothness)
         limit = self.used if most is None else most
-        if not self.dilation < limit:
-            rule = f"smoothness + 2^-30 < {up(limit)} for {self.name} noise"
-            raise ParameterError(f"need {rule}, got smoothness={self.smoothness!r}")
+        require(self.dilation < limit, f"smoothness + 2^-30 < {up(limit)}", smoothness=self.smoothness)
 
 
 def check_epsilon(epsilon: Number) -> None:
     """epsilon far enough above the slack; above MOST the noise is that for MOST, which keeps every larger one."""
     require(exact(epsilon) > 0, "epsilon > 0", epsilon=epsilon)
-    rule = "epsilon >= 10^-5 for noise scaled to the data (Laplace noise for a global sensitivity serves less)"
-    require(exact(epsilon) >= LEAST, rule, epsilon=epsilon)
+    require(exact(epsilon) >= LEAST, "epsilon >= 10^-5 for noise scaled to the data", epsilon=epsilon)
 
 
 def check_delta(delta: Number, *, zero: bool = True) -> None:
     """delta of at least 10^-300, which floats tell from 0; or 0 itself, where that is allowed."""
-    value = exact(delta)
-    rule = "10^-300 <= delta < 1" if not zero else "delta = 0, or 10^-300 <= delta < 1"
-    require(TINIEST <= value < 1 or (zero and value == 0), rule, delta=delta)
+    inside = TINIEST <= exact(delta) < 1 or (zero and exact(delta) == 0)
+    require(inside, f"{'delta = 0, or ' if zero else ''}10^-300 <= delta < 1", delta=delta)
 
 
 def nearest(alpha: float) -> int:

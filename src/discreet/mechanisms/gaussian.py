@@ -30,7 +30,7 @@ from discreet.privacy.convert import root_up
 from discreet.privacy.event import GaussianEvent
 from discreet.privacy.gaussian_profile import LARGE
 from discreet.privacy.guarantee import ZCDP, ApproxDP
-from discreet.privacy.number import Number, exact
+from discreet.privacy.number import Number, exact, moderate
 
 if TYPE_CHECKING:
     from discreet.hazmat.integers import Integers
@@ -75,6 +75,8 @@ class Gaussian:
         else:
             require(self.epsilon is not None and exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
             require(self.delta is not None and 0 < exact(self.delta) < 1, "0 < delta < 1", delta=self.delta)
+            moderate(self.epsilon or 0, name="epsilon")
+            moderate(self.delta or 0, name="delta")
             fits = exact(self.sensitivity) <= LONGEST
             require(fits, "a sensitivity of at most 2^1024, or with_sigma", sensitivity=self.sensitivity)
 

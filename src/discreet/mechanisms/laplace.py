@@ -61,6 +61,7 @@ class Laplace:
         PureDP(epsilon=Fraction(1, 3))
         """
         require(exact(scale) > 0, "scale > 0", scale=scale)
+        require(isinstance(sensitivity, int), "an integer sensitivity >= 1", sensitivity=sensitivity)
         return cls(epsilon=sensitivity / exact(scale), sensitivity=sensitivity)
 
     @property

@@ -31,7 +31,7 @@ from discreet.mechanisms.smooth_sensitivity import name_of
 from discreet.privacy.enclosure import exp_down, exp_up, log_down
 from discreet.privacy.event import ApproxEvent
 from discreet.privacy.guarantee import ApproxDP, Relation
-from discreet.privacy.number import Number, exact, up
+from discreet.privacy.number import Number, exact, moderate, up
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,6 +80,8 @@ class ProposeTestRelease:
         require(whole and self.bound >= 0, "an integer bound >= 0", bound=self.bound)
         require(exact(self.epsilon) > 0, "epsilon > 0", epsilon=self.epsilon)
         require(0 < exact(self.delta) < 1, "0 < delta < 1", delta=self.delta)
+        moderate(self.epsilon, name="epsilon")
+        moderate(self.delta, name="delta")
 
     @property
     def threshold(self) -> int:

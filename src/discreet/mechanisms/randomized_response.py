@@ -29,6 +29,7 @@ from discreet.hazmat.integers import integers, shape_of
 from discreet.hazmat.samplers import bernoulli, coin, uniform_below
 from discreet.privacy.enclosure import log_up
 from discreet.privacy.event import Event, PureEvent, RandomizedResponseEvent
+from discreet.privacy.exact_sums import whole
 from discreet.privacy.guarantee import PureDP
 from discreet.privacy.neighbours import Local
 from discreet.privacy.number import Number, exact, up
@@ -140,8 +141,11 @@ class RandomizedResponse:
         """The unbiased estimate: of the mean for bits, of the share of each category otherwise."""
         import numpy as np
 
-        seen = np.asarray(reports).ravel().astype(np.int64)
-        require(seen.size >= 1, "at least one report", reports=seen.size)
+        given = np.asarray(reports).ravel()
+        require(given.size >= 1, "at least one report", reports=given.size)
+        seen = whole(given.astype(np.int64) if given.dtype == bool else given)
+        inside = int(seen.min()) >= 0 and int(seen.max()) < self.categories
+        require(inside, f"reports from 0 to {self.categories - 1}", least=int(seen.min()), most=int(seen.max()))
         lie = (1 - self.truth) / (self.categories - 1)
         shares = (np.bincount(seen, minlength=self.categories) / seen.size - lie) / self.gap
         return float(shares[1]) if self.categories == 2 else shares

@@ -25,7 +25,7 @@ from discreet.hazmat.truncated import ARRAY_SPAN, truncated_laplace, truncated_l
 from discreet.privacy.enclosure import exp_down, expm1_bounds, log_up
 from discreet.privacy.event import ApproxEvent
 from discreet.privacy.guarantee import ApproxDP
-from discreet.privacy.number import Number, exact, up
+from discreet.privacy.number import Number, exact, moderate, up
 from discreet.privacy.profile import truncated_laplace_delta
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ class TruncatedLaplace:
         require(0 < exact(self.delta) < 1, "0 < delta < 1", delta=self.delta)
         whole = isinstance(self.sensitivity, int) and not isinstance(self.sensitivity, bool)
         require(whole and self.sensitivity >= 1, "an integer sensitivity >= 1", sensitivity=self.sensitivity)
+        for name in ("epsilon", "delta", "sensitivity"):
+            moderate(getattr(self, name), name=name)
 
     @property
     def scale(self) -> Fraction:

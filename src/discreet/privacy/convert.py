@@ -20,6 +20,7 @@ from discreet.privacy.enclosure import root_up as root_up
 from discreet.privacy.number import exact, up
 
 _ZERO = Fraction(0)
+FAINT = 8600  # Phi(-200) is below 10^-8600
 
 
 def _weaker(value: Fraction) -> float | Fraction:
@@ -160,7 +161,7 @@ def gaussian_delta_up(square: Fraction, epsilon: Fraction, *, digits: int = 40) 
     low, high = root_bounds(square, bits=8 * digits + 40)
     right, left = high / 2 - epsilon / high, -high / 2 - epsilon / low
     if right < -normal.LARGEST:
-        return Fraction(1, 10**digits)
+        return Fraction(1, 10 ** min(digits, FAINT))
     above = (
         normal.cdf_bounds(min(right, Fraction(normal.LARGEST)), digits=digits)[1]
         if right < normal.LARGEST

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import require
-from discreet.privacy.enclosure import exp_down, exp_up, log_up
+from discreet.privacy.enclosure import exp_down, exp_up, expm1_bounds, log_up
 from discreet.privacy.finite import FiniteMechanism, Input
 from discreet.privacy.number import Number, exact, tidy, up
 
@@ -109,4 +109,6 @@ def converse_tail(delta: Number, gap: Number) -> float:
     t = exact(gap)
     require(t > 0, "gap > 0", gap=gap)
     require(0 <= exact(delta) <= 1, "0 <= delta <= 1", delta=delta)
-    return up(min(Fraction(1), exact(delta) / (1 - exp_up(-t))))
+    # 1 - e^-t from below, with full relative precision: by subtraction it could come out negative
+    gained = expm1_bounds(min(t, Fraction(1000)))[0] * exp_down(-min(t, Fraction(1000)))
+    return up(min(Fraction(1), exact(delta) / gained))

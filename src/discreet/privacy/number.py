@@ -82,6 +82,21 @@ def chance(value: object, *, name: str = "beta") -> float:
     return value  # type: ignore[return-value]
 
 
+SMALLEST = Fraction(1, 10**1000)
+
+
+def moderate(value: Number, *, name: str) -> Fraction:
+    """A positive number from 10^-1000 to 10^1000: what a search through rationals ends in little time for.
+
+    >>> moderate("1e-1001", name="epsilon")
+    Traceback (most recent call last):
+    discreet.errors.ParameterError: need 10^-1000 <= epsilon <= 10^1000, got epsilon='1e-1001'
+    """
+    number = exact(value)
+    require(SMALLEST <= number <= 1 / SMALLEST, f"10^-1000 <= {name} <= 10^1000", **{name: value})
+    return number
+
+
 def up(value: Number) -> float:
     """The least float whose printed decimal is at least `value`.
 

@@ -23,7 +23,7 @@ from discreet.data.arrays import Array, prefix_sums, stack, total, wide
 from discreet.data.columns import Integer
 from discreet.data.domain import Domain
 from discreet.data.records import countable
-from discreet.errors import ParameterError, require
+from discreet.errors import ParameterError, require, shown
 from discreet.privacy.neighbours import Neighbours
 from discreet.queries.local import Box
 from discreet.queries.marginals import Marginals, marginals
@@ -70,7 +70,7 @@ def line(over: int | Domain) -> Domain:
         require(len(kept) == 1, "a domain of one column (combine several by kron)", columns=list(kept))
         return kept
     if isinstance(over, bool) or not isinstance(over, int) or over < 1:
-        raise ParameterError(f"need a domain of one column or an integer n >= 1, got {over!r}")
+        raise ParameterError(f"need a domain of one column or an integer n >= 1, got {shown(over)}")
     return Domain({"x": Integer(0, over - 1)})
 
 

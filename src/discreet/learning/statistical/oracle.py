@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.data.table import Table
-from discreet.errors import BudgetExhausted, ParameterError, UnsupportedError, require
+from discreet.errors import BudgetExhausted, ParameterError, UnsupportedError, require, shown
 from discreet.hazmat.entropy import RandomSource, source
 from discreet.hazmat.one_process import OneProcess
 from discreet.learning.statistical.noise import Method, StatisticalNoise
@@ -76,7 +76,7 @@ class StatisticalQueryOracle(OneProcess):
             n = data.n
         self.noise = StatisticalNoise(queries=queries, budget=paid, method=method, n=n, rows_per_unit=rows_per_unit)
         if isinstance(self._source, RowSource) and n is not None and n != len(self._source.rows):
-            raise ParameterError(f"need exactly the n={n} rows that are declared public")
+            raise ParameterError(f"need exactly the n={shown(n)} rows that are declared public")
         if method == "split" and not isinstance(self._source, RowSource):
             raise UnsupportedError("blocks of rows are made in memory: pass an array, or use method='shared'")
         self._random = source(rng)
