@@ -17,7 +17,7 @@ from tests.hazmat.enumeration import agrees
 from tests.scale import counts
 
 mpmath.mp.dps = 60
-PAIRS = counts(quick=60, full=200)  # (numerator, denominator) pairs
+PAIRS = counts(quick=12, full=200)  # (numerator, denominator) pairs
 DEPTH = counts(quick=16, full=20)  # bits enumerated
 
 _choose = random.Random(20261116)
