@@ -21,6 +21,7 @@ from discreet.data.engines import positions, semantics, sources
 from discreet.data.engines.duckdb import DuckDB, checked
 from discreet.data.table import Table
 from discreet.errors import DiscreetError, DomainError, ParameterError, SourceError, UnsupportedError
+from tests.data.damage import damage
 from tests.data.tables import sql
 
 ROWS = {
@@ -227,10 +228,9 @@ def test_a_column_of_lists_or_structures_cannot_name_a_unit(who):
 
 
 def test_a_failure_after_the_first_row_is_one_constant_sentence(tmp_path, caplog):
-    """Text that is not UTF-8 breaks the reader; a sum beyond its type breaks the arithmetic."""
-    offsets, text = pa.py_buffer(np.array([0, 7], np.int32)), pa.py_buffer(b"secret\xff")
-    broken = pa.table({"who": [1], "ward": pa.Array.from_buffers(pa.string(), 1, [None, offsets, text]), "age": [1]})
-    pq.write_table(broken, tmp_path / "broken.parquet")
+    """A page that cannot be unpacked breaks every reader."""
+    table = pa.table({"who": [1, 2] * 500, "ward": ["secret"] * 1000, "age": [1] * 1000})
+    damage(tmp_path / "broken.parquet", table, "age")
     with caplog.at_level(logging.DEBUG, logger="discreet.operator"), pytest.raises(DiscreetError) as caught:
         run(str(tmp_path / "broken.parquet"))
 

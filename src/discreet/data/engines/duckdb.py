@@ -8,16 +8,18 @@ every failure becomes one constant message; its kind goes to the operator's log 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from discreet.data.aggregation import Aggregation, Sealed, SealedGroups
 from discreet.data.engines import sources
 from discreet.data.engines.dialect import DUCKDB
+from discreet.data.engines.mending import read_again, reading
 from discreet.data.engines.open_databases import lent
 from discreet.data.engines.reference import Candidates, candidates, reference
 from discreet.data.engines.relations import needs, rows
-from discreet.data.engines.results import constant_faults, no_column, reached, sealed
+from discreet.data.engines.results import no_column, reached, sealed
 from discreet.data.engines.semantics import verify
 from discreet.data.relation import Relation
 from discreet.errors import require
@@ -54,16 +56,24 @@ class DuckDB:
     def ready(self, table: Table, aggregation: Aggregation) -> None:
         """Refuse an engine that fails its test, or a source or column that is not there; only the schema is read."""
         checked(self)
-        with lent(self, _read(table, aggregation), rows=False) as (connection, places):
+        wanted = _read(table, aggregation)
+        with lent(self, wanted, rows=False) as (connection, places):
             _located(connection, places, table, aggregation)
+        sources.check(wanted, _named(table, aggregation))
 
     def run(self, table: Table, aggregation: Aggregation) -> Sealed | SealedGroups:
         """Every cell and measure: (cells, measures), cells in C order over the keys, absent cells zero."""
         checked(self)
-        sources.seal(_read(table, aggregation))
-        with lent(self, _read(table, aggregation)) as (connection, places):
-            rows = _located(connection, places, table, aggregation)
-            return constant_faults(lambda: self._compute(connection, aggregation, rows))
+        wanted = _read(table, aggregation)
+        sources.seal(wanted)
+
+        def compute(wanted: Sequence[object]) -> Sealed | SealedGroups:
+            with lent(self, wanted) as (connection, places):
+                rows = _located(connection, places, table, aggregation)
+                with reading():
+                    return self._compute(connection, aggregation, rows)
+
+        return read_again(compute, wanted)
 
     def sql(self, table: Table, aggregation: Aggregation) -> str:
         """The statement that defines the result; compiled code may compute the same integers from its candidates."""
@@ -109,6 +119,14 @@ def _read(table: Table, aggregation: Aggregation) -> list[object]:
     if not isinstance(relation, Relation):
         return [relation]
     return [one.source for one in needs(relation.pruned(aggregation.columns))]
+
+
+def _named(table: Table, aggregation: Aggregation) -> set[str]:
+    """The columns that a question needs, of whichever source."""
+    relation = table.source
+    if not isinstance(relation, Relation):
+        return {*aggregation.columns, *([aggregation.unit] if aggregation.unit else [])}
+    return set().union(*needs(relation.pruned(aggregation.columns)).values())
 
 
 def _located(

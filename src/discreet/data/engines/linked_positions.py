@@ -8,15 +8,16 @@ in the order in which their tables have them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.data.domain import Domain
 from discreet.data.engines import row_numbers, sources
 from discreet.data.engines.dialect import UnitKind
+from discreet.data.engines.mending import read_again, reading
 from discreet.data.engines.positions import bounded, opened, statement
 from discreet.data.engines.relations import naming_of
-from discreet.data.engines.results import constant_faults, reached
+from discreet.data.engines.results import reached
 from discreet.data.text_file import declared
 from discreet.errors import SourceError
 
@@ -55,16 +56,22 @@ def linked_positions(
     """
     import numpy as np
 
-    made: dict[str, Columns] = {}
     frames = {name: declared(frames[name], (*domain, unit)) for name, domain in domains.items()}
     sources.seal(list(frames.values()))
-    with opened(engine) as connection:
-        selects = reached(lambda: _selects(connection, frames, domains, unit), "the source cannot be opened")
-        for name, (sql, wide) in _joined(selects, domains, rows_per_unit, salts or {}).items():
-            found = constant_faults(lambda sql=sql: connection.execute(sql).fetchnumpy())
-            columns = [np.asarray(found[f"c{place}"]).astype(np.int64) for place in range(wide)]
-            made[name] = row_numbers.in_order(np.asarray(found["r"]), columns)
-    return made
+
+    def read(wanted: Sequence[object]) -> dict[str, Columns]:
+        made: dict[str, Columns] = {}
+        held = dict(zip(frames, wanted, strict=True))
+        with opened(engine) as connection:
+            selects = reached(lambda: _selects(connection, held, domains, unit), "the source cannot be opened")
+            for name, (sql, wide) in _joined(selects, domains, rows_per_unit, salts or {}).items():
+                with reading():
+                    found = connection.execute(sql).fetchnumpy()
+                columns = [np.asarray(found[f"c{place}"]).astype(np.int64) for place in range(wide)]
+                made[name] = row_numbers.in_order(np.asarray(found["r"]), columns)
+        return made
+
+    return read_again(read, list(frames.values()))
 
 
 def ready(
@@ -77,6 +84,8 @@ def ready(
     frames = {name: declared(frames[name], (*domain, unit)) for name, domain in domains.items()}
     with opened(engine) as connection:
         reached(lambda: _selects(connection, frames, domains, unit, rows=False), "the source cannot be opened")
+    for name, domain in domains.items():
+        sources.check([frames[name]], [*domain, unit])
 
 
 def _selects(

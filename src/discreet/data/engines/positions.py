@@ -10,6 +10,7 @@ is computed of them may be paired with the rows by place.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.data.domain import Domain
@@ -17,7 +18,8 @@ from discreet.data.engines import hashing, row_numbers, sources
 from discreet.data.engines.codes import code
 from discreet.data.engines.dialect import DUCKDB, UnitKind
 from discreet.data.engines.duckdb import DuckDB, checked
-from discreet.data.engines.results import constant_faults, no_column, reached
+from discreet.data.engines.mending import read_again, reading
+from discreet.data.engines.results import no_column, reached
 from discreet.data.text_file import declared
 
 if TYPE_CHECKING:
@@ -49,13 +51,19 @@ def positions(
 
     frame = declared(frame, tuple(domain) if unit is None else (*domain, unit))
     sources.seal([frame])
-    with opened(engine) as connection:
-        sql, kind = reached(
-            lambda: _statement(connection, frame, domain, unit, every_row=every_row), "the source cannot be opened"
-        )
-        if kind is not None:
-            sql = bounded(sql, kind, len(domain), rows_per_unit, salt)
-        found = constant_faults(lambda: connection.execute(sql).fetchnumpy())
+
+    def read(wanted: Sequence[object]) -> Mapping[str, object]:
+        (source,) = wanted
+        with opened(engine) as connection:
+            sql, kind = reached(
+                lambda: _statement(connection, source, domain, unit, every_row=every_row), "the source cannot be opened"
+            )
+            if kind is not None:
+                sql = bounded(sql, kind, len(domain), rows_per_unit, salt)
+            with reading():
+                return connection.execute(sql).fetchnumpy()
+
+    found = read_again(read, [frame])
     columns = [np.asarray(found[f"c{number}"]) for number in range(len(domain))]
     return row_numbers.in_order(np.asarray(found["r"]), columns)
 
@@ -65,6 +73,7 @@ def ready(frame: object, domain: Domain, *, unit: str | None = None, engine: Duc
     frame = declared(frame, tuple(domain) if unit is None else (*domain, unit))
     with opened(engine) as connection:
         reached(lambda: _statement(connection, frame, domain, unit, rows=False), "the source cannot be opened")
+    sources.check([frame], [*domain, *([] if unit is None else [unit])])
 
 
 def opened(engine: DuckDB | None) -> duckdb.DuckDBPyConnection:

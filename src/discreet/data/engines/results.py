@@ -18,12 +18,15 @@ LOG = logging.getLogger("discreet.operator")
 Made = TypeVar("Made")
 
 
-def constant_faults(work: Callable[[], Made]) -> Made:
-    """Run `work`; whatever goes wrong in it is told in one constant sentence, free of engine text."""
+def constant_faults(work: Callable[[], Made], *, where: Callable[[], str] | None = None) -> Made:
+    """Run `work`; whatever goes wrong in it is told in one constant sentence, free of engine text.
+
+    `where` tells the operator the place of it, in names and numbers.
+    """
     try:
         return work()
     except Exception as error:  # any exception may depend on private rows
-        mark = logged("run", error)
+        mark = logged("run", error, where=where)
     raise DiscreetError(f"the run failed; see the operator log, reference {mark}")
 
 
@@ -53,11 +56,18 @@ def no_column(name: str, physical: Iterable[str]) -> SourceError:
     return SourceError(f"no column {name!r}{hint}", declared=name)
 
 
-def logged(what: str, error: Exception) -> str:
+def logged(what: str, error: Exception, *, where: Callable[[], str] | None = None) -> str:
     """Write the kind of a failure to the operator's log, and not its text, which may quote a row; its reference."""
     mark = secrets.token_hex(4)
-    LOG.error("%s %s failed: %s", what, mark, type(error).__name__)
+    LOG.error("%s %s failed: %s%s", what, mark, type(error).__name__, "" if where is None else _placed(where))
     return mark
+
+
+def _placed(where: Callable[[], str]) -> str:
+    try:
+        return f"; {where()}"
+    except Exception as error:
+        return f"; its place cannot be told: {type(error).__name__}"
 
 
 def cells(aggregation: Aggregation, groups: Iterable[Sequence[int]]) -> IntArray:

@@ -131,7 +131,7 @@ def seal(file: TextFile) -> Path:
     copy = _folder(file)
     if copy is None:  # there was no file to name it by
         raise SourceError(f"no file {file.path!r}", declared=file.path)
-    _private(copy.parent)
+    make_private(copy.parent)
     with _one_at_a_time(copy.with_suffix(".lock")):
         if not (copy / "seal.json").is_file():
             _make(file, copy)
@@ -179,12 +179,17 @@ def _folder(file: TextFile) -> Path | None:
             paths = found(file)
         except SourceError:
             return None
-        state = [[path, *_state(path)] for path in paths]
-        return _own_folder(os.getpid()) / _mark([state, said])
+        return own_place([[[path, *state(path)] for path in paths], said])
     return Path(file.place) / _mark([os.path.abspath(file.path), said])
 
 
-def _state(path: str) -> list[int]:
+def own_place(said: object) -> Path:
+    """A place in the folder of this process, for what is said."""
+    return _own_folder(os.getpid()) / _mark(said)
+
+
+def state(path: str) -> list[int]:
+    """What changes with the bytes of a file."""
     found = os.stat(path)
     return [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
 
@@ -206,7 +211,8 @@ def _own_folder(process: int) -> Path:
     return made
 
 
-def _private(folder: Path) -> None:
+def make_private(folder: Path) -> None:
+    """Make a folder for its owner alone, which programs that keep backups leave out."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if os.stat(folder).st_uid == os.getuid():
         folder.chmod(0o700)

@@ -20,7 +20,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.data.engines import sealing
+from discreet.data.engines import parquet_files, sealing
 from discreet.data.engines.codes import literal, quoted
 from discreet.data.engines.file_types import together
 from discreet.data.engines.results import constant_faults, reached
@@ -49,7 +49,7 @@ def attach(connection: duckdb.DuckDBPyConnection, sources: Sequence[object], *, 
             held.append(_database(connection, name, str(source[0]), str(source[1])))
         elif isinstance(source, str) and "::" in source:
             held.append(_database(connection, name, *source.rsplit("::", 1)))
-        elif isinstance(source, str | TextFile):
+        elif isinstance(source, str | TextFile | Files):
             held.append(files_of(source, rows=rows))
             paths += held[-1].paths
         else:
@@ -76,6 +76,15 @@ def shut_in(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> None
     connection.execute("SET lock_configuration = true")
 
 
+def check(sources: Sequence[object], columns: Iterable[str]) -> None:
+    """Refuse Parquet files that are damaged where these columns lie, as far as their own metadata tells."""
+    names = list(columns)
+    for source in sources:
+        if isinstance(source, str) and source.lower().endswith(PARQUET) and "::" not in source:
+            held = files_of(source, rows=False)
+            reached(lambda held=held: parquet_files.check(held.paths, names), "the source cannot be opened")
+
+
 @dataclass(frozen=True, slots=True)
 class Files:
     """Files of rows as they are found now: Parquet, or where `names` are given the columns of text not yet sealed."""
@@ -90,13 +99,17 @@ def files(sources: Sequence[object], *, rows: bool = True) -> list[Files] | None
     >>> files([("hospital.duckdb", "visits")]) is None
     True
     """
-    if not all(isinstance(source, TextFile) or (isinstance(source, str) and "::" not in source) for source in sources):
+    if not all(
+        isinstance(source, TextFile | Files) or (isinstance(source, str) and "::" not in source) for source in sources
+    ):
         return None
     return [files_of(source, rows=rows) for source in sources]  # type: ignore[arg-type]
 
 
-def files_of(source: str | TextFile, *, rows: bool) -> Files:
+def files_of(source: str | TextFile | Files, *, rows: bool) -> Files:
     """The files to read from: of text, those of its sealed copy."""
+    if isinstance(source, Files):
+        return source
     text = declared(source, ())
     if isinstance(text, TextFile):
         copy = sealing.seal(text) if rows else sealing.sealed(text)
@@ -148,7 +161,7 @@ def told(source: object, names: Iterable[str]) -> Iterable[str]:
 
 def in_memory(source: object) -> bool:
     """Whether a source is a table in memory, not a place."""
-    return not isinstance(source, str | tuple | TextFile)
+    return not isinstance(source, str | tuple | TextFile | Files)
 
 
 def _database(connection: duckdb.DuckDBPyConnection, name: str, path: str, table: str) -> str:
@@ -169,7 +182,7 @@ def arrow(source: object) -> pyarrow.Table:
     """A table in memory as an Arrow table, by its declared types only."""
     try:
         made = _arrow(source)
-        made = None if made is None else _in_utc(_readable(made))
+        made = None if made is None else _in_utc(readable(made))
     except DiscreetError:
         raise
     except Exception:  # its text may quote a private value
@@ -192,7 +205,7 @@ def _odd_column(source: object) -> str | None:
     return None
 
 
-def _readable(table: pyarrow.Table) -> pyarrow.Table:
+def readable(table: pyarrow.Table) -> pyarrow.Table:
     """Columns that DuckDB has not, as columns that hold the same values; refused are types, and never a value."""
     for place, field in enumerate(table.schema):
         if field.type.id in _odd_types():
