@@ -16,7 +16,7 @@ import discreet as dc
 from discreet.data import TextFile
 
 visits = dc.Table(
-    TextFile(folder / "visits.csv", separator=";", encoding="windows-1252"),
+    TextFile("out/text/visits.csv", separator=";", encoding="windows-1252"),
     domain=dc.Domain({"patient": dc.Identifier(), "age": dc.Integer(0, 119)}),
     unit="patient",
 )

@@ -84,7 +84,10 @@ def test_missing_folders_are_made(home):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("init visits.toml --epsilon 1", "need a file that ends in .parquet, .pq, .csv or .csv.gz, got visits.toml"),
+        (
+            "init visits.toml --epsilon 1",
+            "need a file that ends in .parquet, .pq, .csv, .csv.gz, .tsv, .tsv.gz, got visits.toml",
+        ),
         ("init torn.parquet --epsilon 1", "torn.parquet cannot be read: it is no Parquet file"),
         (
             "init visits.parquet --epsilon 1 --declaration visits.parquet -o c",

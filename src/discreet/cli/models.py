@@ -110,10 +110,13 @@ def predict(
 
 
 def _rows(file: Path) -> pyarrow.Table:
-    """The rows of a file, which are the caller's own."""
+    """The rows of a file, which are the caller's own; every line of text must be one, since its prediction is."""
     import pyarrow
-    import pyarrow.csv
     import pyarrow.parquet
+
+    from discreet.data.engines.sealing import read_whole
+    from discreet.data.text_file import TextFile
+    from discreet.errors import SourceError
 
     if not file.is_file():
         raise ParameterError(f"no file {str(file)!r}")
@@ -121,6 +124,8 @@ def _rows(file: Path) -> pyarrow.Table:
     if not whole and file.suffix.lower() != ".csv":
         raise ParameterError(f"need rows in a file that ends in .parquet or .csv, got {file}")
     try:
-        return pyarrow.parquet.read_table(file) if whole else pyarrow.csv.read_csv(file)
-    except (pyarrow.ArrowException, UnicodeDecodeError, OSError):
+        return pyarrow.parquet.read_table(file) if whole else read_whole(TextFile(str(file)))
+    except (pyarrow.ArrowException, OSError):
         raise ParameterError(f"{file} cannot be read: it is no {'Parquet' if whole else 'CSV'} file") from None
+    except SourceError as error:
+        raise ParameterError(f"{file} cannot be read: it is no CSV file: {error}") from None

@@ -6,8 +6,6 @@ declared must come from public knowledge.
 
 from __future__ import annotations
 
-import csv
-import gzip
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,12 +15,16 @@ from discreet.curator.config import budget as read_budget
 from discreet.curator.config import tables, write
 from discreet.data.domain import Domain, missing
 from discreet.data.engines.results import no_column
+from discreet.data.engines.sealing import names
+from discreet.data.text_file import TextFile, is_text
 from discreet.errors import DomainError, ParameterError, require
 from discreet.ledger import Ledger
 from discreet.ledger.amount import amounts
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz")  # with a header line
 
 
 def start(
@@ -44,7 +46,7 @@ def start(
     columns = _declared(declaration) if declaration is not None else _blank(schema, unit)
     for name in [*columns, *([] if unit is None else [unit])]:
         if name not in schema.names:
-            raise no_column(name, schema.names)
+            raise no_column(name, () if is_text(str(source)) else schema.names)
     if unit is not None and unit not in columns:
         raise DomainError(missing(unit, list(columns), what="column"))
     try:
@@ -102,16 +104,14 @@ def _schema(source: Path) -> pa.Schema:
     import pyarrow.parquet as pq
 
     place = source.name.lower()
-    if not place.endswith((".parquet", ".pq", ".csv", ".csv.gz")):
-        raise DomainError(f"need a file that ends in .parquet, .pq, .csv or .csv.gz, got {source}")
+    if not place.endswith((".parquet", ".pq", *DELIMITED)):
+        raise DomainError(f"need a file that ends in .parquet, .pq, {', '.join(DELIMITED)}, got {source}")
     try:
         if place.endswith((".parquet", ".pq")):
             return pq.read_schema(source)
-        with (gzip.open if place.endswith(".gz") else open)(source, "rb") as file:
-            line = file.readline(1 << 20).decode("utf-8-sig", errors="replace")  # no byte of a row is looked at
-        return pa.schema([(name, pa.string()) for name in next(csv.reader([line]), [])])
-    except (pa.ArrowException, OSError, EOFError, csv.Error):
-        kind = "Parquet" if place.endswith((".parquet", ".pq")) else "CSV"
+        return pa.schema([(name, pa.string()) for name in names(TextFile(str(source))) if name])
+    except (pa.ArrowException, OSError, EOFError):
+        kind = "Parquet" if place.endswith((".parquet", ".pq")) else "text"
         raise DomainError(f"{source} cannot be read: it is no {kind} file") from None
 
 
