@@ -120,13 +120,13 @@ def _in_any_order(monkeypatch):
     """From here on engines give the rows of every result in another order."""
     rng = np.random.default_rng(0)
 
-    def shuffled(work):
-        found = work()
+    def shuffled(connection, sql):
+        found = connection.execute(sql).fetchnumpy()
         order = rng.permutation(len(found["r"]))
         return {name: column[order] for name, column in found.items()}
 
     for module in (one_table, linked):
-        monkeypatch.setattr(module, "constant_faults", shuffled)
+        monkeypatch.setattr(module, "fetched", shuffled)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from discreet.data.domain import Domain
 from discreet.data.engines import row_numbers, sources
 from discreet.data.engines.dialect import UnitKind
-from discreet.data.engines.mending import read_again, reading
+from discreet.data.engines.mending import fetched, read_again
 from discreet.data.engines.positions import bounded, opened, statement
 from discreet.data.engines.relations import naming_of
 from discreet.data.engines.results import reached
@@ -65,8 +65,7 @@ def linked_positions(
         with opened(engine) as connection:
             selects = reached(lambda: _selects(connection, held, domains, unit), "the source cannot be opened")
             for name, (sql, wide) in _joined(selects, domains, rows_per_unit, salts or {}).items():
-                with reading():
-                    found = connection.execute(sql).fetchnumpy()
+                found = fetched(connection, sql)
                 columns = [np.asarray(found[f"c{place}"]).astype(np.int64) for place in range(wide)]
                 made[name] = row_numbers.in_order(np.asarray(found["r"]), columns)
         return made

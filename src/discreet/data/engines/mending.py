@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -21,6 +21,9 @@ from discreet.data.engines.results import constant_faults
 from discreet.data.engines.sources import Files
 
 if TYPE_CHECKING:
+    import duckdb
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 Made = TypeVar("Made")
@@ -42,6 +45,12 @@ def reading() -> Iterator[None]:
         yield
     except Exception as error:
         raise EngineFault(error) from None
+
+
+def fetched(connection: duckdb.DuckDBPyConnection, sql: str) -> Mapping[str, npt.NDArray[np.int64]]:
+    """The columns of a result."""
+    with reading():
+        return connection.execute(sql).fetchnumpy()  # type: ignore[return-value]
 
 
 def read_again(work: Callable[[Sequence[object]], Made], wanted: Sequence[object]) -> Made:

@@ -18,7 +18,7 @@ from discreet.data.engines import hashing, row_numbers, sources
 from discreet.data.engines.codes import code
 from discreet.data.engines.dialect import DUCKDB, UnitKind
 from discreet.data.engines.duckdb import DuckDB, checked
-from discreet.data.engines.mending import read_again, reading
+from discreet.data.engines.mending import fetched, read_again
 from discreet.data.engines.results import no_column, reached
 from discreet.data.text_file import declared
 
@@ -52,7 +52,7 @@ def positions(
     frame = declared(frame, tuple(domain) if unit is None else (*domain, unit))
     sources.seal([frame])
 
-    def read(wanted: Sequence[object]) -> Mapping[str, object]:
+    def read(wanted: Sequence[object]) -> Mapping[str, npt.NDArray[np.int64]]:
         (source,) = wanted
         with opened(engine) as connection:
             sql, kind = reached(
@@ -60,8 +60,7 @@ def positions(
             )
             if kind is not None:
                 sql = bounded(sql, kind, len(domain), rows_per_unit, salt)
-            with reading():
-                return connection.execute(sql).fetchnumpy()
+            return fetched(connection, sql)
 
     found = read_again(read, [frame])
     columns = [np.asarray(found[f"c{number}"]) for number in range(len(domain))]
