@@ -416,3 +416,9 @@ def test_the_bound_is_rounded_up_to_whole_steps():
 def test_bad_parameters_of_a_proposal_are_refused(more):
     with pytest.raises(ParameterError):
         StableMedian(**({"epsilon": 1, "delta": 1e-6, "bound": 1, "lower": 0, "upper": 100, "step": 1} | more))
+
+
+def test_a_test_that_would_look_at_too_many_rows_is_refused_before_it_looks():
+    """At an epsilon of 10^-6 hundreds of megabytes were sorted, to be refused in the end."""
+    with pytest.raises(ParameterError, match=r"4,194,304 order statistics \(SmoothMedian serves less\)"):
+        StableMedian(epsilon="1e-6", delta=1e-6, bound=1, lower=0, upper=100, step=1)

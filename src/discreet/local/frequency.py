@@ -20,7 +20,7 @@ from abc import abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.local.chernoff import share_error
+from discreet.local.chernoff import bennett, share_error
 from discreet.local.coins import positive, whole
 from discreet.local.protocol import LocalProtocol, cells_of
 from discreet.privacy.number import Number
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from discreet.local.protocol import Array, Tally
 
     Floats = npt.NDArray[np.float64]
+
+
+SMALL = 0.5  # of what the bound by counts may be
 
 
 class FrequencyOracle(LocalProtocol):
@@ -75,8 +78,17 @@ class FrequencyOracle(LocalProtocol):
         return (self.support(tally) / n - float(self.noise)) / float(self.truth - self.noise)
 
     def bound(self, tally: Tally, n: int, beta: float) -> Floats:
-        """For each fraction alone, whatever the users hold."""
-        return share_error(self.support(tally), n, beta) / float(self.truth - self.noise)
+        """For each fraction alone, whatever the users hold.
+
+        By the variance of the reports where that is public and small, as at a large epsilon; else by their counts.
+        """
+        import numpy as np
+
+        gap, own, other = float(self.truth - self.noise), self.truth * (1 - self.truth), self.noise * (1 - self.noise)
+        fewer = bennett(float(max(own, other)), n=n, beta=beta)
+        if fewer < SMALL * math.sqrt(math.log(2 / beta) / (2 * n)):  # public numbers: which bound it is, is no surprise
+            return np.full(self.size, fewer / gap)
+        return share_error(self.support(tally), n, beta) / gap
 
     def variance(self, n: int, *, fraction: float = 0.0) -> float:
         """The variance of the estimate for a value that `fraction` of n users hold."""

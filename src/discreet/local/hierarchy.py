@@ -11,7 +11,10 @@ variance
 
 where k is the number of whole children at level l on the path to j and t what share of the next one lies below j.
 Errors of one level are not independent, but for these oracles no linear combination has more than with
-s_l = (truth (on - both) / on / gap^2 + 1) / n_l, sampling included: that is what `error` is made of, by Chebyshev.
+s_l = (truth (on - both) / on / gap^2 + 1) / n_l, sampling included: those are the weights.  What `error` is made of, by
+Chebyshev, takes the two apart.  Users at level l add numbers of a known range r_l: who reports where has variance
+(r_l / 2)^2 / n_l at most, times n / (n - 1).  The noise is that above with s_l less 1 / n_l, or for randomized response
+(1 - truth) (r_l / gap)^2 / n_l, which vanishes with it.
 Proof: docs/theory/local_factorization.md.
 """
 
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 BRANCHES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)  # that are tried
+ALIKE = 1e-9  # variances below are nothing, and the first oracle is taken
 UNSEEN = 1e12  # the variance of a level that nobody reported at
 
 Oracle = RandomizedResponse | ProjectiveGeometryResponse
@@ -153,8 +157,18 @@ class HierarchicalRanges(LocalProtocol):
         """For each running count alone, by Chebyshev."""
         import numpy as np
 
-        spreads = self._spreads([int(part.sum()) for part in self._levels(tally)])
-        return np.sqrt(prefix_variances(spreads, self.branching, consistent=self.consistent)[: self.size] / beta)
+        reports = [int(part.sum()) for part in self._levels(tally)]
+        spreads = self._spreads(reports)
+        variances = prefix_variances(spreads, self.branching, consistent=self.consistent)
+        if self.consistent and all(reports) and n > 1:
+            noises = [_most(oracle) / m for oracle, m in zip(self.oracles, reports, strict=True)]
+            ranges = squared_ranges(spreads, self.branching)
+            sampled = sum(one / 4 / m for one, m in zip(ranges, reports, strict=True)) * (n / (n - 1))
+            lies = [_lies(oracle) / m for oracle, m in zip(self.oracles, reports, strict=True)]
+            lied = sum(one * lie for one, lie in zip(ranges, lies, strict=True)) if max(lies) < math.inf else math.inf
+            noise = np.minimum(prefix_variances(spreads, self.branching, noises=noises), lied)
+            variances = np.minimum(variances, noise + sampled)
+        return np.sqrt(variances[: self.size] / beta)
 
     def _spreads(self, reports: Sequence[int]) -> list[float]:
         """s_l from above, for so many reports at each level."""
@@ -237,8 +251,44 @@ def precisions(spreads: Sequence[float], branching: int) -> list[float]:
     return found[::-1]
 
 
-def prefix_variances(spreads: Sequence[float], branching: int, *, consistent: bool = True) -> Floats:
+def own_shares(spreads: Sequence[float], branching: int) -> list[float]:
+    """The weight of a node's own estimate beside the sum of those below it."""
+    inverse = precisions(spreads, branching)
+    return [1 / spread / found for spread, found in zip(spreads, inverse, strict=True)]
+
+
+def squared_ranges(spreads: Sequence[float], branching: int) -> list[Floats]:
+    """For each level, and for j = 1, 2, .., the square of the range of what the estimate of one user there counts for.
+
+    >>> squared_ranges([1.0], 4)
+    [array([1., 1., 1., 0.])]
+    """
+    import numpy as np
+
+    height, b = len(spreads), branching
+    ends = np.arange(1, b**height + 1)
+    taken = [ends % (b * b ** (height - 1 - level)) / b ** (height - 1 - level) for level in range(height)]
+    own, found = own_shares(spreads, b), []
+    for level in range(height):
+        passed = np.zeros(len(ends))  # what nodes on the path have added so far
+        low, high = np.full(len(ends), np.inf), np.full(len(ends), -np.inf)
+        for above in range(level + 1):
+            share = own[level] * math.prod(1 - own[between] for between in range(above, level))
+            mean, whole_ones = taken[above] / b, np.floor(taken[above])
+            inside, outside = passed + share * (1 - mean), passed - share * mean
+            high = np.maximum(high, np.where(whole_ones >= 1, inside, outside))
+            low = np.minimum(low, np.where(whole_ones < b - 1, outside, passed + share * (taken[above] - b + 1 - mean)))
+            passed = passed + share * (taken[above] - whole_ones - mean)
+        found.append((np.maximum(high, passed) - np.minimum(low, passed)) ** 2)
+    return found
+
+
+def prefix_variances(
+    spreads: Sequence[float], branching: int, *, consistent: bool = True, noises: Sequence[float] | None = None
+) -> Floats:
     """The variance of the fraction in the first j leaves, for j = 1, 2, .., with levels that agree or by sums of nodes.
+
+    `noises` are the variances, where the levels are weighted as if they were `spreads`.
 
     >>> prefix_variances([1.0], 4)
     array([0.75, 1.  , 0.75, 0.  ])
@@ -249,15 +299,19 @@ def prefix_variances(spreads: Sequence[float], branching: int, *, consistent: bo
 
     height, b = len(spreads), branching
     ends = np.arange(1, b**height + 1)
-    total = np.zeros(len(ends))
-    for level, inverse in enumerate(precisions(spreads, b)):
+    total, each = np.zeros(len(ends)), [1 / inverse for inverse in precisions(spreads, b)]
+    if noises is not None:
+        each = [noises[-1]]
+        for noise, own in zip(noises[-2::-1], own_shares(spreads, b)[-2::-1], strict=True):
+            each.insert(0, own**2 * noise + (1 - own) ** 2 * b * each[0])
+    for level, one in enumerate(each):
         child = b ** (height - 1 - level)
         taken = ends % (b * child) / child  # k + t
         k = np.floor(taken)
         if not consistent:
             total += k * spreads[level]
             continue
-        total += (k + (taken - k) ** 2 - taken**2 / b) / inverse
+        total += (k + (taken - k) ** 2 - taken**2 / b) * one
     return total
 
 
@@ -269,10 +323,17 @@ def _most(oracle: Oracle) -> float:
     return float(oracle.truth * (on - both) / on / (oracle.truth - oracle.noise) ** 2)
 
 
+def _lies(oracle: Oracle) -> float:
+    """The same for a combination whose weights lie within 1 of each other: how often a report is not the own node."""
+    if isinstance(oracle, ProjectiveGeometryResponse):
+        return math.inf
+    return float((1 - oracle.truth) / (oracle.truth - oracle.noise) ** 2)
+
+
 @lru_cache(maxsize=512)
 def _oracle(epsilon: Fraction, width: int) -> Oracle:
     kinds = (RandomizedResponse, ProjectiveGeometryResponse) if width > 2 else (RandomizedResponse,)
-    return min((kind(epsilon=epsilon, size=width) for kind in kinds), key=lambda oracle: oracle.variance(1))
+    return min((kind(epsilon=epsilon, size=width) for kind in kinds), key=lambda oracle: max(oracle.variance(1), ALIKE))
 
 
 def _height(size: int, branching: int) -> int:

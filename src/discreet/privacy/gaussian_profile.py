@@ -152,6 +152,6 @@ def _enumerated_mu(variance: float, reach: float) -> float:
     inner = math.ceil(reach * sigma) + 2
     k = np.arange(inner + math.ceil(15 * sigma) + 15, dtype=np.float64)
     logs = np.logaddexp.accumulate((-k * k / (2 * variance))[::-1])[::-1]  # ln of the sums over j >= k
-    tail = logs[1 : inner + 1] - (logs[1] + math.log(2 + math.exp(-logs[1])))  # ln Pr[Z >= k]
+    tail = logs[1 : inner + 1] - math.log1p(2 * math.exp(logs[1]))  # ln Pr[Z >= k]
     z = -ndtri_exp(tail)  # z(1), z(2), ...; z(0) = -z(1)
     return float(max(2 * z[0], np.max(np.diff(z), initial=0.0)))

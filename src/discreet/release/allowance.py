@@ -32,6 +32,7 @@ from discreet.privacy.number import exact
 from discreet.release.noise import Noise
 
 TAIL = 16  # standard deviations of an entry inside which the integers are compared with the normal law
+LARGEST = 2000  # the epsilon up to which the profile of a normal law is worked out
 LOST = Fraction(1, 1 << 20)  # of delta, for entries outside
 EIGHTH_OF_PI = Fraction(3926990817, 10**10)  # from above
 
@@ -75,7 +76,7 @@ class Allowance:
             raise UnsupportedError("delta = 0 is a pure budget: pass PureDP(epsilon)")
         if 2 * self.entries * math.exp(-TAIL * TAIL / 2) > float(delta * LOST):
             raise UnsupportedError(f"delta = {float(delta):g} is too small for {self.entries} entries with noise")
-        return _largest_square(epsilon, delta)
+        return _largest_square(min(epsilon, Fraction(LARGEST)), delta)  # (2000, delta) keeps every larger epsilon
 
     def noise(self, share: Fraction, *, absolute: int, square: int) -> Noise:
         """Noise for integers that move by at most `absolute` in l1 and by `square` in squared l2 distance."""

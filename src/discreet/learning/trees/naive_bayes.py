@@ -129,7 +129,7 @@ class NaiveBayes(PrivateClassifier):
             exact = [counted[place].sum(axis=1) for place in ranked]
             seen = np.split(first(np.concatenate(exact), rng=rng), np.cumsum([len(one) for one in exact])[:-1])
             rows = float(np.mean([one.sum() for one in seen]))
-            most = self.bins or int(np.clip(2 + rows / (4 * classes * sd), 3, CELLS))
+            most = self.bins or int(np.clip(2 + rows / (4 * classes * max(sd, 1e-9)), 3, CELLS))
             for place, histogram in zip(ranked, seen, strict=True):
                 values = len(histogram) - list(self.domain_.values())[place].nullable
                 bins[place] = merged(histogram, values, most, sd=variance(first) ** 0.5)

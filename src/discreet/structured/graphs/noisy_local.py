@@ -72,7 +72,7 @@ class SensitivityBound:
         """Pr[bound - LS > alpha] <= beta."""
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
         rate = float(exact(self.epsilon))
-        return self.margin + max(0, math.ceil(-math.log(beta * (1 + math.exp(-rate))) / rate))
+        return self.margin + max(0, math.ceil(-math.log(beta * (1 + math.exp(-rate))) / rate) - 1)
 
     def event(self) -> LaplaceEvent:
         """What ran."""

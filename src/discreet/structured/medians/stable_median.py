@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from discreet.structured.medians.median_window import Values
 
 
+FARTHEST = 1 << 22  # order statistics on a side: they grow as 1 / epsilon
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StableMedian:
     """A private median with noise for a proposed `bound`, or `Refused()` where one row might move it further.
@@ -54,7 +57,10 @@ class StableMedian:
     def __post_init__(self) -> None:
         check_relation(self.neighbours)
         require(exact(self.bound) >= 0, "bound >= 0", bound=self.bound)
-        _ = self.grid, self.mechanism
+        _ = self.grid
+        needed = 3 * self.mechanism.threshold
+        rule = f"an epsilon whose test looks at no more than {FARTHEST:,} order statistics (SmoothMedian serves less)"
+        require(needed <= FARTHEST, rule, epsilon=self.epsilon, order_statistics=needed)
 
     @property
     def grid(self) -> Grid:
