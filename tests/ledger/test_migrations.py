@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from sqlalchemy import inspect
 from discreet.errors import BudgetExhausted, LedgerError
 from discreet.ledger import Anchor, Ledger, migrations
 from discreet.ledger.chain import FORMAT
+from discreet.ledger.transaction import Transaction
 from discreet.privacy.event import LaplaceEvent
 from discreet.privacy.guarantee import ApproxDP, PureDP
 
@@ -204,6 +206,32 @@ def test_several_processes_may_migrate_the_same_ledger_at_once(old):
 
     assert [process.returncode for process in running] == [0] * 3
     assert len(hashes) == 1
+
+
+def test_one_that_waits_for_a_migration_does_not_keep_it_waiting(schema_url, monkeypatch):
+    """On a server: the first holds the row and wants the table, a second holds the table and waits for the row."""
+    _restored(schema_url, 2)
+    convert, opened, waiting = Transaction.convert, [], threading.Thread(target=lambda: opened.append(_end(schema_url)))
+
+    def slowly(transaction, *given):
+        if not waiting.is_alive() and not opened:
+            waiting.start()
+            with psycopg.connect(schema_url, autocommit=True) as watching:
+                held = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                while watching.execute(held).fetchone() == (0,):
+                    assert waiting.is_alive()
+        convert(transaction, *given)
+
+    monkeypatch.setattr(Transaction, "convert", slowly)
+    first = _end(schema_url)
+    waiting.join()
+
+    assert opened == [first]
+
+
+def _end(place) -> Anchor:
+    with Ledger.open(place) as ledger:
+        return ledger.anchor()
 
 
 def test_a_ledger_that_was_altered_is_not_migrated(tmp_path):

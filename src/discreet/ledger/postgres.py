@@ -42,6 +42,7 @@ _SETTINGS = text(
     " current_setting('data_sync_retry') AS data_sync_retry,"
     " current_setting('server_encoding') AS server_encoding"
 )
+_WHOLE = text("LOCK TABLE head IN ACCESS EXCLUSIVE MODE")
 _DURABLE = {"fsync": "on", "full_page_writes": "on", "data_sync_retry": "off"}
 _TRIGGERS = (
     "CREATE OR REPLACE FUNCTION discreet_append_only() RETURNS trigger LANGUAGE plpgsql AS"
@@ -99,9 +100,13 @@ def _ms(seconds: float) -> str:
     return f"{round(seconds * 1000)}ms"
 
 
-def lock(connection: Connection) -> None:
-    """Hold the head until the transaction ends."""
-    connection.execute(statements.LOCK)
+def lock(connection: Connection, *, whole: bool) -> None:
+    """Hold the head until the transaction ends.
+
+    Who changes its columns holds the table from the start: a second one that waits for the row has a lock on the table,
+    and each would wait for the other.
+    """
+    connection.execute(_WHOLE if whole else statements.LOCK)
 
 
 def exists(connection: Connection) -> bool:

@@ -131,7 +131,7 @@ def prepare(connection: Connection, *, testing: bool) -> None:
     """Each connection was prepared when it was opened."""
 
 
-def lock(connection: Connection) -> None:
+def lock(connection: Connection, *, whole: bool) -> None:
     """BEGIN IMMEDIATE has taken the lock."""
 
 

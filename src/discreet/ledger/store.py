@@ -43,8 +43,8 @@ class Dialect(Protocol):
     def prepare(self, connection: Connection, *, testing: bool) -> None:
         """Make a transaction durable, or refuse it."""
 
-    def lock(self, connection: Connection) -> None:
-        """Become the only writer."""
+    def lock(self, connection: Connection, *, whole: bool) -> None:
+        """Become the only writer; of the `whole` head, where its columns will change."""
 
     def protect(self, connection: Connection) -> None:
         """Refuse to change or delete an entry."""
@@ -77,7 +77,7 @@ class Store:
         _FORKS.watch(self)
 
     @contextmanager
-    def writing(self) -> Iterator[Transaction]:
+    def writing(self, *, whole: bool = False) -> Iterator[Transaction]:
         """A transaction that holds the only write lock; durable when the block ends, undone if it raises.
 
         Where it asked the witness, that has seen it too when the block ends; or `Unmoved` is raised, and it stands.
@@ -85,7 +85,7 @@ class Store:
         with self._guarded(), self._charging(), self._connected() as connection:
             with connection.begin():
                 self._dialect.prepare(connection, testing=self.testing)
-                self._dialect.lock(connection)
+                self._dialect.lock(connection, whole=whole)
                 transaction = Transaction(connection, seen=self._seen, watch=self.watch)
                 yield transaction
                 pending = transaction.pending

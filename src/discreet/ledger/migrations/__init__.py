@@ -28,7 +28,7 @@ STEPS = {2: format_2.STATEMENTS, 3: format_3.STATEMENTS}  # by the format they l
 
 def migrate(store: Store) -> None:
     """Bring a ledger of an earlier format to the present one; nothing is done if another process did it first."""
-    with store.writing() as transaction:
+    with store.writing(whole=True) as transaction:
         written = transaction.format()
         if not 1 <= written <= FORMAT:
             raise LedgerError(f"there is no format {written}")
