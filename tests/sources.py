@@ -84,6 +84,31 @@ def _text(table: pa.Table, folder: Path) -> object:
     return str(folder / "part-*.csv")
 
 
+def _other_columns(table: pa.Table) -> list[pa.Table]:
+    """The parts with their columns in another order in every second one, and one column more in every third."""
+    made = []
+    for number, piece in enumerate(_pieces(table)):
+        piece = piece.select(piece.column_names[:: -1 if number % 2 else 1])
+        made.append(piece.append_column("more", pa.array(["x"] * piece.num_rows)) if number % 3 == 0 else piece)
+    return made
+
+
+def _other_files(table: pa.Table, folder: Path) -> object:
+    """Parquet of several schemas: integers of other widths besides."""
+    for number, piece in enumerate(_other_columns(table)):
+        narrow = {name: pa.int32() for name in piece.column_names if number % 2 and piece[name].type == pa.int64()}
+        for name, kind in narrow.items():
+            piece = piece.set_column(piece.column_names.index(name), name, piece[name].cast(kind))
+        pq.write_table(piece, folder / f"other-{number:02}.parquet")
+    return str(folder / "other-*.parquet")
+
+
+def _other_text(table: pa.Table, folder: Path) -> object:
+    for number, piece in enumerate(_other_columns(table)):
+        csv.write_csv(piece, folder / f"other-{number:02}.csv")
+    return str(folder / "other-*.csv")
+
+
 def _database(table: pa.Table, folder: Path) -> object:
     with duckdb.connect(str(folder / "rows.duckdb")) as connection:
         connection.register("given", table.append_column("n", pa.array(np.arange(table.num_rows))))
@@ -145,9 +170,11 @@ KINDS: dict[str, Callable[[pa.Table, Path], Any]] = {
     "Polars": _polars,
     "Parquet in row groups": _row_groups,
     "Parquet in files": _files,
+    "Parquet in files of other columns": _other_files,
     "DuckDB, a table": _database,
     "DuckDB, a view": _view,
     "CSV in files": _text,
+    "CSV in files of other columns": _other_text,
 }
 
 MEMORY = [kind for kind in KINDS if not kind.startswith(("Parquet", "DuckDB", "CSV"))]

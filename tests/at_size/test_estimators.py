@@ -21,6 +21,7 @@ from discreet.learning.stored import estimators, named, save
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from tests.at_size.rows import DOMAIN, FEW, FITTED, N, in_chunks, order, table
 from tests.at_size.takers import takers
+from tests.scale import counts
 from tests.sources import KINDS, MEMORY
 
 COLUMNS = list(DOMAIN)
@@ -80,7 +81,7 @@ def _same(first, second, model):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_said_of_a_row_is_about_that_row(name):
+def test_what_is_said_of_a_row_is_about_that_row(name, tmp_path):
     """Chunks equal the whole, and permuted rows give the permuted answers, from two kinds of source."""
     size = SIZES.get(name, (FITTED, N))[1]
     model, rows, mixing = fitted(name), table().select(COLUMNS).slice(0, size), order(size)
@@ -92,6 +93,8 @@ def test_what_is_said_of_a_row_is_about_that_row(name):
 
         assert _same(np.concatenate(parts), whole, model)
         assert _same(say(mixed), whole[mixing], model)
+        for kind in MEMORY[: counts(quick=0, full=len(MEMORY))]:
+            assert _same(say(KINDS[kind](rows.take(mixing), tmp_path)), whole[mixing], model), kind
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -189,10 +192,10 @@ TWINS = {
 }
 
 
-def test_an_engine_may_give_rows_in_any_order(monkeypatch):
+def test_an_engine_may_give_rows_in_any_order(monkeypatch, tmp_path):
     _shuffle(monkeypatch)
 
-    test_what_is_said_of_a_row_is_about_that_row("DecisionTreeClassifier")
+    test_what_is_said_of_a_row_is_about_that_row("DecisionTreeClassifier", tmp_path)
 
 
 @pytest.mark.parametrize("twin", TWINS)
@@ -203,13 +206,13 @@ def test_twins_are_caught(twin, monkeypatch, tmp_path):
     monkeypatch.setattr(row_numbers, *TWINS[twin])
 
     with pytest.raises(AssertionError):
-        test_what_is_said_of_a_row_is_about_that_row("Ridge")
+        test_what_is_said_of_a_row_is_about_that_row("Ridge", tmp_path)
 
 
-def test_an_engine_that_keeps_no_order_is_caught(monkeypatch):
+def test_an_engine_that_keeps_no_order_is_caught(monkeypatch, tmp_path):
     """The twin pairs by place what DuckDB gives without the setting, as it did."""
     monkeypatch.setattr(row_numbers, "in_order", lambda _, columns: list(columns))
     monkeypatch.setattr(row_numbers, "keep_order", lambda _: None)
 
     with pytest.raises(AssertionError):
-        test_what_is_said_of_a_row_is_about_that_row("Ridge")
+        test_what_is_said_of_a_row_is_about_that_row("Ridge", tmp_path)

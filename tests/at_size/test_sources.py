@@ -23,10 +23,11 @@ from discreet.release import Factorization, IndependentNoise, PrivateMultiplicat
 from discreet.structured import MarginalRelease, PrefixTree
 from discreet.synthesis import Synthesizer, quality
 from tests.at_size.rows import DOMAIN, FEW, WARDS, N, table
-from tests.scale import FULL
+from tests.scale import counts
 from tests.sources import KINDS
 
-MANY = list(KINDS) if FULL else ["Arrow in uneven chunks", "Parquet in files"]  # of these a million rows each
+QUICK = ["Arrow in uneven chunks", "Parquet in files"]  # a million rows of these, and in the full run of all
+MANY = [*QUICK, *(kind for kind in KINDS if kind not in QUICK)][: counts(quick=len(QUICK), full=len(KINDS))]
 TOGETHER = DuckDB(threads=2)
 SMALL = DOMAIN.project(["age", "ward"])
 

@@ -99,7 +99,8 @@ def _selects(
 
     All write them alike: where 7 is one integer without a sign and another with one, it would be two people.
     """
-    places = sources.attach(connection, [row_numbers.numbered(frames[name]) for name in domains], rows=rows)
+    held = [row_numbers.numbered(frames[name]) for name in domains]
+    places = sources.attach(connection, held, rows=rows, ordered=True)
     made, namings = {}, set()
     for place, (name, domain) in zip(places, domains.items(), strict=True):
         sql, kind = statement(connection, frames[name], place, domain, unit)

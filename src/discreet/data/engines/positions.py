@@ -93,7 +93,7 @@ def _statement(
     every_row: bool = False,
     rows: bool = True,
 ) -> tuple[str, UnitKind | None]:
-    (place,) = sources.attach(connection, [row_numbers.numbered(frame)], rows=rows)
+    (place,) = sources.attach(connection, [row_numbers.numbered(frame)], rows=rows, ordered=True)
     return statement(connection, frame, place, domain, unit, every_row=every_row)
 
 

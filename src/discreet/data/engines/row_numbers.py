@@ -6,7 +6,7 @@ statement whose rows are paired with anything carries their numbers, and `in_ord
     a table in memory    a column of numbers beside the others
     Parquet, text        the file's place among the files, in the order of their names, and the row's place in it
     a DuckDB table       its rowid
-    views, mixed files   row_number() over all rows, where DuckDB keeps the order of what it reads (`keep_order`)
+    views, mixed files   row_number() over all rows, read one after another with the order kept (`keep_order`)
 
 The last also stands in where a column of the source has the name under which DuckDB tells the number.
 """

@@ -37,10 +37,13 @@ PARQUET = (".parquet", ".pq")
 FAR = 1 << 53  # a double beyond it stands for several integers
 
 
-def attach(connection: duckdb.DuckDBPyConnection, sources: Sequence[object], *, rows: bool = True) -> list[str]:
+def attach(
+    connection: duckdb.DuckDBPyConnection, sources: Sequence[object], *, rows: bool = True, ordered: bool = False
+) -> list[str]:
     """Attach sources, shut the rest of the world out, and return the relations to read from.
 
     Without `rows` only the schema is asked for: of text that is not yet sealed the header line is read and no more.
+    Where they are `ordered` files are read in the order of their names, whatever their schemas.
     """
     held, paths = [], []
     for number, source in enumerate(sources):
@@ -56,7 +59,7 @@ def attach(connection: duckdb.DuckDBPyConnection, sources: Sequence[object], *, 
             connection.register(name, arrow(source))
             held.append(name)
     shut_in(connection, paths)
-    return [one if isinstance(one, str) else relation(connection, one) for one in held]
+    return [one if isinstance(one, str) else relation(connection, one, ordered=ordered) for one in held]
 
 
 def seal(sources: Sequence[object]) -> None:
@@ -125,27 +128,36 @@ def files_of(source: str | TextFile | Files, *, rows: bool) -> Files:
     return Files(tuple(paths))
 
 
-def relation(connection: duckdb.DuckDBPyConnection, files: Files) -> str:
+def relation(connection: duckdb.DuckDBPyConnection, files: Files, *, ordered: bool = False) -> str:
     """What to read from.  Each file is read by its own names and types, which may differ from the others'."""
     if files.names is not None:
         listed = ", ".join(f"CAST(NULL AS VARCHAR) AS {quoted(name)}" for name in files.names)
         return f"(SELECT {listed} LIMIT 0)"
     if len(files.paths) == 1:
         return _parquet(files.paths)
-    return together(_alike(connection, files.paths))
+    return together(_alike(connection, files.paths, ordered=ordered))
 
 
-def _alike(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
-    """The files in groups of one schema, each as a relation with its physical types; groups in the order of files."""
+def _alike(
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[str], *, ordered: bool
+) -> list[tuple[str, dict[str, str]]]:
+    """The files in groups of one schema, each as a relation with its physical types; `ordered` ones in their order."""
     listed = ", ".join(map(literal, paths))
     asked = f"SELECT file_name, name, type, converted_type, logical_type, num_children FROM parquet_schema([{listed}])"
     schemas: dict[str, list[object]] = {path: [] for path in paths}
     for path, *field in connection.execute(asked).fetchall():
         schemas[path].append(field)
-    groups: dict[str, list[str]] = {}
+    groups = list[list[str]]()
+    places = dict[str, int]()
     for path in paths:
-        groups.setdefault(repr(schemas[path]), []).append(path)
-    made = [_parquet(group) for group in groups.values()]
+        schema = repr(schemas[path])
+        place = places.get(schema)
+        if place is None or (ordered and place != len(groups) - 1):
+            places[schema] = len(groups)
+            groups.append([path])
+        else:
+            groups[place].append(path)
+    made = [_parquet(group) for group in groups]
     return [(one, columns(connection, one)) for one in made]
 
 
