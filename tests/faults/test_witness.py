@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from fractions import Fraction
 from functools import partial
 from itertools import count
@@ -189,8 +191,11 @@ def test_an_unreachable_witness_refuses_free_and_the_next_question_is_answered(t
 
         assert _spent(curator.ledger) == QUARTER
         assert curator.ask(COUNT, epsilon=QUARTER).to_bytes() == first.to_bytes()  # what was paid for needs no witness
-        with pytest.raises(LedgerError, match="cannot be reached"):
-            Ledger.open(place, witness=witness)
+        with _curator(place, witness) as another:  # explains, repeats what was paid for, and charges nothing
+            another.explain(COUNT, epsilon=QUARTER)
+            assert another.ask(COUNT, epsilon=QUARTER).to_bytes() == first.to_bytes()
+            with pytest.raises(LedgerError, match="cannot be reached"):
+                another.ask(COUNT, epsilon=QUARTER, fresh=True)
         witness.unreachable = False
         curator.ask(COUNT + " WHERE ward = 'icu'", epsilon=QUARTER)
         assert _spent(curator.ledger) == 2 * QUARTER
@@ -201,6 +206,24 @@ def test_a_volume_that_is_not_there_is_no_witness(tmp_path):
         Ledger.open(tmp_path / "ledger.db", witness=tmp_path / "nowhere" / "witness.json")
 
     assert not (tmp_path / "ledger.db").exists()
+
+
+def test_a_copy_that_was_opened_while_the_witness_was_away_is_refused_when_it_is_back(tmp_path):
+    witness, place, copy = InMemory(), tmp_path / "ledger.db", tmp_path / "copy.db"
+    _begun(place, witness).close()
+    shutil.copy(place, copy)
+    with Ledger.open(place, witness=witness) as ledger:
+        _spend(ledger)
+    witness.unreachable = True
+    with Ledger.open(copy, witness=witness) as ledger:
+        witness.unreachable = False
+        with pytest.raises(LedgerError, match="an old copy"):
+            _spend(ledger)
+    witness.unreachable = True
+    with Ledger.open(tmp_path / "other.db") as other:
+        other.register(unit="patient", cap=PureDP(1))
+    with pytest.raises(LedgerError, match="cannot be reached"):  # it has none yet, and cannot begin one
+        Ledger.open(tmp_path / "other.db", witness=witness)
 
 
 def test_a_witness_that_has_seen_nothing_is_not_believed_by_a_ledger_that_has_one(tmp_path):
@@ -256,6 +279,29 @@ def test_what_was_charged_while_the_witness_could_not_be_written_is_drawn_later_
         assert (_spends(curator.ledger), _spent(curator.ledger), len(read)) == (2, 2 * QUARTER, 2)
         assert curator.ask(COUNT, epsilon=QUARTER).to_bytes() == answer.to_bytes()
         assert not curator.ledger.unread()
+
+
+def test_the_ledger_has_the_charge_before_the_witness_and_the_witness_before_a_row_is_read(tmp_path, monkeypatch):
+    """Looked at from outside, at each of the three moments."""
+    witness, place, seen = InMemory(), tmp_path / "ledger.db", []
+
+    def committed() -> int:
+        with closing(sqlite3.connect(f"file:{place}?mode=ro", uri=True)) as other:
+            return other.execute("SELECT max(id) FROM entries").fetchone()[0]
+
+    def shown() -> int:
+        return State.read(witness.held[1]).last.id
+
+    with _curator(place, witness) as curator:
+        replace, release = witness.compare_and_set, curator._release
+        spend = committed() + 1
+        monkeypatch.setattr(
+            witness, "compare_and_set", lambda *given: (seen.append(("move", committed(), shown())), replace(*given))[1]
+        )
+        curator._release = lambda *given: (seen.append(("read", committed(), shown())), release(*given))[1]
+        curator.ask(COUNT, epsilon=QUARTER)
+
+    assert seen == [("move", spend, spend - 1), ("read", spend, spend)]
 
 
 @pytest.mark.parametrize("restart", [False, True])

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from discreet.ledger.report import Report
     from discreet.ledger.store import Store
     from discreet.ledger.watch import Watch
-    from discreet.ledger.witness import Witness
+    from discreet.ledger.witness import State, Witness
 
 
 class Ledger:
@@ -90,11 +90,13 @@ class Ledger:
 
         require(isinstance(target, (str, Path)), 'a path, a URL or ":memory:" for a ledger', target=target)
         watch = None if witness is None else _watch(witness, str(target))
-        seen = None if watch is None else watch.look()
+        seen, unreachable = _seen(watch)
         first = link(None, kind="genesis", time=now(), format=FORMAT, ledger=uuid4().hex, testing=testing)
         try:
-            ledger = cls(connect(str(target), create=create and seen is None, first=first))
+            ledger = cls(connect(str(target), create=create and seen is None and unreachable is None, first=first))
         except LedgerError as error:
+            if unreachable is not None:
+                raise unreachable from error
             if seen is None or not str(error).startswith("there is no ledger"):
                 raise
             found = f"{error}, and the witness has seen one up to entry {seen.last.id}"
@@ -107,7 +109,7 @@ class Ledger:
                 ledger.verify(anchor=anchor)
             if watch is not None:
                 ledger._store.watch = watch
-                ledger._store.settle()
+                ledger._settle(unreachable)
         except BaseException:
             ledger.close()
             raise
@@ -128,6 +130,16 @@ class Ledger:
         from discreet.ledger.recover import recover
 
         return cls(recover(str(target), _watch(witness, str(target)), reason=checked_text("reason", reason)))
+
+    def _settle(self, unreachable: LedgerError | None) -> None:
+        """Compare the ledger with its witness; where that cannot be reached, one that has it is left to each charge."""
+        if unreachable is None:
+            self._store.settle()
+            return
+        with self._store.reading() as transaction:
+            transaction.last()
+            if transaction.held is None:
+                raise unreachable
 
     def witness_anew(self, witness: Witness | str | Path | None, *, reason: str) -> Entry:
         """Name another witness in the place of one that was lost, or None to go on without any."""
@@ -366,6 +378,16 @@ def _watch(witness: Witness | str | Path, target: str | None) -> Watch:
     from discreet.ledger.witness import opened
 
     return Watch(opened(witness, ledger=target))
+
+
+def _seen(watch: Watch | None) -> tuple[State | None, LedgerError | None]:
+    """What a witness has seen, or why it could not be reached."""
+    from discreet.ledger.watch import Unreachable
+
+    try:
+        return None if watch is None else watch.look(), None
+    except Unreachable as error:
+        return None, error
 
 
 def _witnessed(witness: Entry | None, spend: int, answer: bytes) -> bool:

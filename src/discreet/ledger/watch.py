@@ -42,6 +42,10 @@ class Unmoved(LedgerError):
     """An entry was written, and the witness could not be moved to it: nothing is read under it until it is."""
 
 
+class Unreachable(LedgerError):
+    """The witness could not be read; nothing was spent."""
+
+
 class Watch:
     """A witness, as the ledger of one process uses it; whoever uses it has the ledger's lock."""
 
@@ -57,7 +61,7 @@ class Watch:
         except LedgerError:
             raise
         except Exception as error:
-            raise LedgerError(f"the witness cannot be reached ({type(error).__name__}); nothing was spent") from error
+            raise Unreachable(f"the witness cannot be reached ({type(error).__name__}); nothing was spent") from error
         return None if text is None else State.read(text)
 
     def compare(self, transaction: Transaction) -> Pending:
