@@ -14,7 +14,6 @@ from discreet.attacks.codes.tardos import Tardos, tardos
 from discreet.attacks.fingerprinting import rounded, wrong_marks
 from discreet.errors import UnsupportedError, require
 from discreet.privacy.guarantee import ApproxDP
-from discreet.privacy.neighbours import Replace
 from discreet.release.noise import noise_for
 
 if TYPE_CHECKING:
@@ -113,7 +112,8 @@ def compare_tracing(
     spent = ApproxDP(1, "1e-6") if budget is None else budget
     held = code.words[:pirates]
     counts = held.astype(np.int64).sum(axis=0)
-    noise = noise_for(spent.under(Replace), absolute=len(counts), square=len(counts), size=len(counts))
+    # One user moves every count by at most 1, added, removed or replaced: the budget holds as it is stated.
+    noise = noise_for(spent, absolute=len(counts), square=len(counts), size=len(counts))
     word = mixed(held, strategy, seed=seed + 1)
     private = rounded(np.asarray(noise(counts, rng=rng), dtype=np.float64), pirates)
     found, other = code.trace(word), code.trace(private)
