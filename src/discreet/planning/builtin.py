@@ -177,9 +177,11 @@ def _prefixes(workload: Workload) -> Cost:
 def _rounds(rounds: int) -> Callable[[Workload], Cost]:
     def cost(workload: Workload) -> Cost:
         queries, cells = workload.shape
-        each = 8e-8 * queries * cells if _written(workload) else 1e-3 + 2e-8 * cells + 2e-6 * queries
+        bits = all(declared.size == 2 for declared in workload.domain.values())
+        by_sums = (2e-8 if bits else 4e-7) * cells + 2e-6 * queries
+        looked = 8e-8 * queries * cells if _written(workload) else by_sums
         planning = work.each_query(workload) if cells <= LISTED else 0.0
-        return Cost(5e-3 + rounds * each, 40.0 * cells, planning)
+        return Cost(5e-3 + rounds * (1e-3 + looked), 40.0 * cells, planning)
 
     return cost
 
@@ -211,7 +213,7 @@ def _nearest(workload: Workload) -> Cost:
 def _online(workload: Workload) -> Cost:
     cells, queries = workload.shape[1], workload.shape[0]
     planning = 0.01 + work.EACH * queries / 10 if cells <= LISTED else 0.0
-    return Cost(0.01 + queries * (1e-5 + 2e-9 * cells), 24.0 * cells, planning)
+    return Cost(0.05 + queries * (1e-4 + 2e-8 * cells), 24.0 * cells, planning)
 
 
 def _enumerated(workload: Workload) -> Cost:

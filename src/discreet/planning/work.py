@@ -94,7 +94,7 @@ def each_query(workload: Workload) -> float:
 def moves_alike(workload: Workload) -> bool:
     """Whether how far one query moves is known in closed form."""
     match workload:
-        case Marginals() | Products() | Ordered() | RandomCounting():
+        case Marginals() | Products() | Ordered() | RandomCounting() | Kronecker():
             return True
         case Stacked():
             return all(moves_alike(part) for part in workload.parts)
@@ -142,12 +142,12 @@ def factored(workload: Workload) -> float:
     if isinstance(workload, Kronecker) and cells > LARGEST:
         return sum(factored(factor) for factor in workload.factors) + ENTRY * (queries + cells)
     if isinstance(workload, Ordered):
-        return 0.05 + SOLVED * min(cells, LARGEST) ** 3
+        return 0.05 + SOLVED * min(cells, LARGEST) ** 3 + 3 * EACH * queries
     side = min(queries, cells)
     if queries * cells > WRITTEN or side > LARGEST:
         return 1e-3  # it is refused at once
     written = 0.0 if isinstance(workload, Dense | RandomCounting) else side * answered(workload, 1)
-    return 0.05 + written + 10 * ENTRY * queries * cells + PRODUCT * queries * cells * side + SOLVED * side**3
+    return 0.05 + written + 10 * ENTRY * queries * cells + 4 * SOLVED * max(queries, cells) * side**2
 
 
 def residuals(workload: Marginals) -> float:

@@ -37,7 +37,7 @@ from discreet.privacy.event import ComposedEvent, Event, RepeatedEvent
 from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import Neighbours, Replace
 from discreet.privacy.number import down, exact
-from discreet.queries.combined import Stacked, Weighted
+from discreet.queries.combined import Kronecker, Stacked, Weighted
 from discreet.queries.marginals import Marginals
 from discreet.queries.ordered import Ordered
 from discreet.queries.products import Products
@@ -356,6 +356,6 @@ def _largest_move(workload: Workload, neighbours: type[Neighbours]) -> int:
         return 1  # entries are 0 and 1
     if isinstance(workload, Stacked):
         return max(_largest_move(part, neighbours) for part in workload.parts)
-    if isinstance(workload, Products | Weighted):
+    if isinstance(workload, Products | Weighted | Kronecker) and workload.integral:
         return max(1, widest(workload, neighbours))
     return max(1, *(math.ceil(query.absolute(neighbours)) for query in workload))

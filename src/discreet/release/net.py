@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import UnsupportedError, require
 from discreet.privacy.neighbours import Neighbours
-from discreet.queries.combined import Stacked, Weighted
+from discreet.queries.combined import Kronecker, Stacked, Weighted
 from discreet.queries.marginals import Marginals
-from discreet.queries.ordered import Ordered
+from discreet.queries.ordered import Ordered, Thresholds
 from discreet.queries.products import Products
 from discreet.queries.workload import DENSEST, Workload, swaps
 from discreet.queries.written import RandomCounting
@@ -27,6 +27,8 @@ from discreet.queries.written import RandomCounting
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    Whole = npt.NDArray[np.int64]
 
 LISTED = 1 << 27  # counts in a list of candidates
 
@@ -111,29 +113,82 @@ def widest(workload: Workload, relation: type[Neighbours]) -> int:
     """
     changed = swaps(relation)
     match workload:
-        case Marginals() | Ordered():
-            # One cell of one table, or one position of many: nothing moves where there is a single one.
-            weight = workload.entry if isinstance(workload, Marginals) else 1
-            return int(weight) if not changed or workload.domain.size > 1 else 0
-        case RandomCounting():
-            return 1
+        case Marginals() | Ordered():  # of which there may be more than fit in memory
+            return 0 if changed and workload.domain.size == 1 else math.ceil(workload.entry)
         case Products():
-            return _of_products(workload, changed=changed)
-        case Weighted():
-            return math.ceil(abs(workload.weight) * widest(workload.base, relation))
+            empty = workload.k == 0  # which has one value for all rows
+            return (
+                0
+                if empty and (changed or workload.kind == "disjunction")
+                else 1 + (changed and workload.kind == "parity")
+            )
+    known = extremes(workload)
+    if known is None:
+        return math.ceil(max(query.absolute(relation) for query in workload))
+    low, high = known
+    return int((high - low if changed else abs(low).clip(abs(high))).max())
+
+
+def extremes(workload: Workload) -> tuple[Whole, Whole] | None:
+    """For each query no more than its least entry and no less than its largest; None where that takes a loop.
+
+    Of integer workloads: by their form, and of others from the matrix, where it is written out.
+
+    >>> from discreet.queries.ordered import thresholds
+    >>> [found.tolist() for found in extremes(thresholds(3))]
+    [[0, 0, 1], [1, 1, 1]]
+    """
+    import numpy as np
+
+    ones = np.ones(len(workload), dtype=np.int64)
+    match workload:
+        case Ordered():
+            low = 0 * ones
+            low[-1 if isinstance(workload, Thresholds) else workload.domain.size - 1] = 1  # the query that is all rows
+            return low, ones
+        case RandomCounting():
+            return 0 * ones, ones
+        case Products():
+            return _of_products(workload, ones)
+        case Marginals() if workload.integral:
+            high = np.repeat(np.array([int(weight) for weight in workload.weights]), workload.sizes)
+            return np.where(np.repeat(np.array(workload.sizes) == 1, workload.sizes), high, 0), high
+        case Weighted() if workload.weight.denominator == 1 and (found := extremes(workload.base)) is not None:
+            ends = [int(workload.weight) * end for end in found]
+            return np.minimum(*ends), np.maximum(*ends)
         case Stacked():
-            return max(widest(part, relation) for part in workload.parts)
+            parts = [extremes(part) for part in workload.parts]
+            known = [part for part in parts if part is not None]
+            if len(known) < len(parts):
+                return None
+            return np.concatenate([low for low, _ in known]), np.concatenate([high for _, high in known])
+        case Kronecker() if math.prod(max(1, math.ceil(factor.entry)) for factor in workload.factors) < 1 << 31:
+            return _of_product(workload)
     queries, cells = workload.shape
     if queries * cells > DENSEST:
-        return int(max(query.absolute(relation) for query in workload))
+        return None
     matrix = workload.matrix()
-    moved = matrix.max(axis=1) - matrix.min(axis=1) if changed else abs(matrix).max(axis=1)
-    return int(moved.max())
+    return matrix.min(axis=1), matrix.max(axis=1)
 
 
-def _of_products(workload: Products, *, changed: bool) -> int:
-    """A sign is turned, which is 2; a conjunction or disjunction begins or ceases to hold; the empty set counts all."""
-    empty_alone = workload.k == 0
-    if workload.kind == "parity":
-        return (0 if empty_alone else 2) if changed else 1
-    return 0 if empty_alone and (changed or workload.kind == "disjunction") else 1
+def _of_product(workload: Kronecker) -> tuple[Whole, Whole] | None:
+    """Entries are products of entries, so that the extremes are products of extremes."""
+    import numpy as np
+
+    low = high = np.ones(1, dtype=np.int64)
+    for factor in workload.factors:
+        found = extremes(factor)
+        if found is None:
+            return None
+        ends = [np.multiply.outer(one, other).reshape(-1) for one in (low, high) for other in found]
+        low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
+    return low, high
+
+
+def _of_products(workload: Products, ones: Whole) -> tuple[Whole, Whole]:
+    """A sign is -1 or 1, a conjunction or disjunction 0 or 1; the empty set has the same value for all rows."""
+    low = -ones if workload.kind == "parity" else 0 * ones
+    high = ones.copy()
+    if workload.degrees[0] == 0:
+        low[0] = high[0] = int(workload.kind != "disjunction")
+    return low, high

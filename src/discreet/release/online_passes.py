@@ -21,8 +21,9 @@ from discreet.privacy.neighbours import Neighbours
 from discreet.queries.marginals import Marginals
 from discreet.queries.workload import Workload
 from discreet.release.models.dense import DenseModel
+from discreet.release.net import extremes
 from discreet.release.online import PRIVATE, PrivateMultiplicativeWeights
-from discreet.release.online_session import OnlineSession, span
+from discreet.release.online_session import OnlineSession, span, spans
 from discreet.release.online_settings import Settings
 from discreet.release.release import Release
 
@@ -120,6 +121,9 @@ class OfflineWeights:
 
         if isinstance(self.workload, Marginals) and not self.workload.weighted:
             return np.ones(len(self.workload), dtype=np.int64)
+        known = extremes(self.workload) if self.workload.integral else None
+        if known is not None:
+            return spans(*known, self.neighbours)
         return np.array([span(query, self.neighbours) for query in self.workload], dtype=np.int64)
 
     def privacy(self) -> Guarantee:

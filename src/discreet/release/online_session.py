@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 FITS = 1 << 60  # what a level times a span may be in 64 bits, beside noise and differences
+NEARLY = "the values of this query are nearly one constant; subtract it, times the number of rows"
 LEANING = 64  # how much larger than its range the values of a question may be
 RENEWED = 64  # updates between two sums of all weights
 
@@ -294,7 +295,16 @@ def span(query: Workload, relation: type[Neighbours]) -> int:
         return 0
     largest = query.absolute(AddRemove)
     if largest > LEANING * max(apart, Fraction(1)):
-        raise UnsupportedError(
-            "the values of this query are nearly one constant; subtract it, times the number of rows"
-        )
+        raise UnsupportedError(NEARLY)
     return int(max(apart, moved))
+
+
+def spans(low: npt.NDArray[np.int64], high: npt.NDArray[np.int64], relation: type[Neighbours]) -> npt.NDArray[np.int64]:
+    """`span` of many queries at once, from the least and the largest value of each."""
+    import numpy as np
+
+    apart, largest = high - low, np.maximum(abs(low), abs(high))
+    counts = (apart > 0) | (relation is not Replace)  # a constant has no span where a row is replaced
+    if (counts & (largest > LEANING * np.maximum(apart, 1))).any():
+        raise UnsupportedError(NEARLY)
+    return apart if relation is Replace else np.maximum(apart, largest)
