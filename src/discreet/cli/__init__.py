@@ -12,7 +12,7 @@ import typer
 
 from discreet._version import __version__
 from discreet.cli import attack, audit, begin, bench, ledger, models, questions, serve, token
-from discreet.cli.outcome import ending
+from discreet.cli.outcome import ending, notes_told
 
 app = typer.Typer(
     help="Private answers with error bars, paid for first.",
@@ -27,7 +27,7 @@ COMMANDS = {
 }
 for room, commands in COMMANDS.items():
     for command in commands:
-        app.command(rich_help_panel=room)(command)
+        app.command(rich_help_panel=room)(notes_told(command))
 app.add_typer(ledger.app, name="ledger", rich_help_panel="For the steward")
 app.add_typer(token.app, name="token", rich_help_panel="For the steward")
 app.add_typer(attack.app, name="attack", rich_help_panel="To check")

@@ -25,14 +25,17 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="replace the file")] = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Write a curator's file.  Bounds are left blank unless declared: they are never read off the data."""
+    from discreet.curator.delta import doubts
     from discreet.curator.start import start
 
-    price_of(epsilon, delta, rho, what="cap")  # refuses a wrong one before anything is written
+    cap = price_of(epsilon, delta, rho, what="cap")  # refuses a wrong one before anything is written
     to_write(out)
     amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
     bounds = {"rows_per_unit": rows_per_unit, "groups_per_unit": groups_per_unit}
     blanks = start(source, unit=unit, budget=amounts, declaration=declaration, bounds=bounds, out=out, force=force)
     typer.echo(f"wrote {out}" + (f"; fill in {blanks} blank bounds from public knowledge" if blanks else ""))
+    for doubt in doubts(cap["budget"], None, what="the cap's delta"):
+        typer.echo(f"careful: {doubt}", err=True)
 
 
 def demo(

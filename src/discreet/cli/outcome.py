@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
 from discreet.errors import BudgetExhausted, DiscreetError, ParameterError
+
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
 
 REFUSED, USAGE, EXHAUSTED = 1, 2, 3
 
@@ -44,3 +51,19 @@ def reason(error: OSError) -> str:
         return f"no file {where}"
     said = (error.strerror or type(error).__name__).lower()
     return said if where is None else f"{where}: {said}"
+
+
+def notes_told(command: Callable[Given, Made]) -> Callable[Given, Made]:
+    """The same command; what an error has to say of a charge is said also where Ctrl-C ends the program."""
+    import typer
+
+    @wraps(command)
+    def told(*args: Given.args, **kwargs: Given.kwargs) -> Made:
+        try:
+            return command(*args, **kwargs)
+        except BaseException as error:
+            for note in getattr(error, "__notes__", ()):
+                typer.echo(f"discreet: {note}", err=True)
+            raise
+
+    return told

@@ -14,10 +14,10 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING
 
+from discreet.curator.delta import doubts, people
 from discreet.curator.estimate import Estimate, estimate
 from discreet.curator.plan import Plan
 from discreet.data.columns import Value
-from discreet.data.engines.sealing import standings
 from discreet.errors import require
 from discreet.queries.query import Aggregate, Output
 from discreet.queries.types import Free
@@ -59,6 +59,7 @@ class Answer:
     beta: float = 0.05
     whole_counts: bool = False  # counts as non-negative integers
     groups: Groups | None = None  # the groups that are named, where their keys were not declared
+    sealed: str = ""  # what is said of tables that were read from text
 
     @property
     def cost(self) -> object:
@@ -181,10 +182,10 @@ class Answer:
         noise += ["private selection of ranks"] if chosen - {"Laplace", "Gaussian"} else []
         noise += ["private selection of groups"] if self.plan.selection is not None else []
         tables = " and ".join(map(repr, query.tables))
-        sealed = "".join(f" {name!r} was {said}." for name, said in standings(query.source.tables()))
         return (
             f"Differentially private for one {unit} of {tables} added or removed: {self.plan.budget}."
-            f" By {', '.join(noise)}; discreet {__version__}.{sealed} Question: {query}"
+            f" By {', '.join(noise)}; discreet {__version__}.{self.sealed} Question: {query}"
+            + "".join(f" Careful: {doubt}." for doubt in doubts(self.plan.budget, people(query)))
         )
 
     def plot(self, *, beta: float | None = None) -> alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.composition.price import Item, Price, price
+from discreet.curator.delta import doubts
 from discreet.curator.plan import PLANNER, lane_of, rho_of, spending_of
 from discreet.data.canonical import digest, digest_or_none
 from discreet.errors import ParameterError, UnsupportedError
@@ -46,18 +47,14 @@ class Batch:
 
     workload: Workload
     name: str
-    reading: Reading
+    table: Table  # the declaration of what is asked about
+    counted: bool  # whether cells are counted, and not rows read
     spending: PureDP | ApproxDP | ZCDP
     row: PureDP | ZCDP
     cost: Price
     n: int
     choice: Choice
     asked: str  # a hash of the workload
-
-    @property
-    def table(self) -> Table:
-        """What is asked about."""
-        return self.reading.table
 
     @property
     def promise(self) -> Guarantee:
@@ -89,6 +86,9 @@ class Batch:
         promised = made.privacy()
         if promised.neighbours is not AddRemove or not promised <= self.row:
             raise UnsupportedError(f"the mechanism promises {promised!r}; {self.row!r} under AddRemove is needed")
+        fits = getattr(made, "fits", None)
+        if callable(fits):
+            fits()  # what can be built for its accuracy alone, and could not run
         return made
 
     def item(self, mechanism: ReleaseMechanism) -> Price | Item:
@@ -141,16 +141,18 @@ class Batch:
             },
             "chosen": forecast.chosen.name,
             "forecast": str(forecast).splitlines(),
+            "doubts": list(doubts(self.spending, self.table.n)),
         }
 
     def __str__(self) -> str:
-        how = "counted cell by cell" if self.reading.counted else "read row by row"
+        how = "counted cell by cell" if self.counted else "read row by row"
         text = [f"{self.text()}", f"  {how}; price: {self.spending}", f"  one row may cost {self.row}"]
         table = self.table
         if table.unit is not None:
             text.append(f"  removed before counting: rows of one {table.unit} beyond {table.rows_per_unit}")
         shown = str(self.forecast()).splitlines()
-        return "\n".join([*text, *(f"  {line}" for line in shown), "  nothing was read, nothing was spent"])
+        careful = [f"  careful: {item}" for item in doubts(self.spending, self.table.n)]
+        return "\n".join([*text, *(f"  {line}" for line in shown), *careful, "  nothing was read, nothing was spent"])
 
 
 def batch(
@@ -174,7 +176,9 @@ def batch(
     workload = from_dict(json.loads(written))  # our own object: sensitivities are never taken from a caller's class
     spending = spending_of(epsilon, budget)
     row, cost = _lane(workload, spending, reading.table.rows_per_unit)
-    return Batch(workload, name, reading, spending, row, cost, n or reading.table.n or ROWS, mechanism, asked)
+    table = reading.table.declaration
+    guess = n or table.n or ROWS
+    return Batch(workload, name, table, reading.counted, spending, row, cost, guess, mechanism, asked)
 
 
 def _names(candidates: Sequence[Candidate]) -> set[str]:

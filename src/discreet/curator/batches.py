@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from discreet.curator.boundary import boundary
 from discreet.curator.declared import Declared
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.number import Number
@@ -38,6 +39,7 @@ class Batches(Declared):
         assert isinstance(self, Curator)
         return self
 
+    @boundary
     def release(
         self,
         workload: Workload,
@@ -71,6 +73,7 @@ class Batches(Declared):
             fresh=fresh,
         )
 
+    @boundary
     def session(
         self,
         *,
@@ -88,6 +91,7 @@ class Batches(Declared):
             self._whole, table=table, columns=columns, budget=budget, queries=queries, beta=beta, analyst=analyst
         )
 
+    @boundary
     def synthesize(
         self,
         *,
@@ -114,6 +118,7 @@ class Batches(Declared):
         asked = {"columns": columns, "workload": workload, "epsilon": epsilon, "budget": budget, "method": method}
         return synthesize(self._whole, table=table, rows=rows, analyst=analyst, fresh=fresh, settings=settings, **asked)
 
+    @boundary
     def synthesize_linked(
         self,
         *,
@@ -127,6 +132,7 @@ class Batches(Declared):
 
         return synthesize_linked(self._whole, tables, epsilon=epsilon, budget=budget, **asked)  # type: ignore[arg-type]
 
+    @boundary
     def fit(
         self,
         model: Model,
@@ -150,6 +156,7 @@ class Batches(Declared):
         asked = {"columns": columns, "epsilon": epsilon, "budget": budget, "analyst": analyst, "fresh": fresh}
         return fit(self._whole, model, table=table, target=target, **asked)
 
+    @boundary
     def oracle(
         self,
         *,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -11,8 +12,10 @@ from typing import TYPE_CHECKING, Self
 from discreet.composition.price import Item, Price, price
 from discreet.curator.answer import Answer, from_bytes
 from discreet.curator.batches import Batches
+from discreet.curator.boundary import boundary, kept, paid, paying
+from discreet.curator.delta import doubts, people
 from discreet.curator.plan import Plan, added_or_removed, plan
-from discreet.curator.question import key_of, passes_of
+from discreet.curator.question import key_of, passes_of, table_of
 from discreet.curator.release import release
 from discreet.data.engines.base import Engine
 from discreet.data.engines.choose import engine_for
@@ -55,6 +58,7 @@ class Curator(Batches):
     >>> curator.close()
     """
 
+    @boundary
     def __init__(
         self,
         tables: Mapping[str, Table],
@@ -85,6 +89,7 @@ class Curator(Batches):
             self.ledger.register(unit=unit, cap=budget, inherit=True)
 
     @classmethod
+    @boundary
     def open(cls, path: str | Path, *, verify: bool = True) -> Curator:
         """A curator from its file, `curator.toml`; `verify=False` leaves the ledger to be verified by the caller."""
         from discreet.curator.config import load
@@ -99,6 +104,7 @@ class Curator(Batches):
     def _units(self) -> list[str]:
         return sorted({self._unit(name) for name, table in self.tables.items() if not table.public})
 
+    @boundary
     def ask(
         self,
         question: str | Query | Builder,
@@ -129,22 +135,28 @@ class Curator(Batches):
             groups_per_unit=groups_per_unit,
         )
         passes = passes_of(step)
-        engine = self._engine_for(step)
+        engine, held = self._engine_for(step), table_of(query, self.tables)
         for pass_ in passes:  # a missing file or column is free
-            self._make_ready(engine, step.table, pass_)
+            self._make_ready(engine, held, pass_)
         with self.ledger.turn(key_of(step), analyst=analyst):  # who asks the same meanwhile gets the same answer
             receipt, stored = self._pay(step, analyst=analyst, fresh=fresh)
             if stored is not None:
-                return from_bytes(step, stored, receipt, beta=beta, whole_counts=whole_counts)
-            noisy, groups = self._release(step, passes, engine)
-            answer = Answer(step, noisy, receipt, beta, whole_counts, groups)
-            self.ledger.store(receipt, answer.to_bytes())
+                told = from_bytes(step, stored, receipt, beta=beta, whole_counts=whole_counts)
+                return replace(told, sealed=self._sealed(query))
+            noisy, groups = self._release(step, passes, engine, held)
+            answer = Answer(step, noisy, receipt, beta, whole_counts, groups, self._sealed(query))
+            self._keep(receipt, answer.to_bytes())
         return answer
 
-    def _release(self, step: Plan, passes: list[Aggregation], engine: Engine) -> tuple[Noisy, Groups | None]:
+    def _sealed(self, query: Query) -> str:
+        return "".join(f" {name!r} was {said}." for name, said in self._standings(query))
+
+    def _release(
+        self, step: Plan, passes: list[Aggregation], engine: Engine, held: Table
+    ) -> tuple[Noisy, Groups | None]:
         """Read and draw.  From here on a failure may depend on private rows: all of them say the same."""
         try:
-            return release(step, passes, lambda pass_: engine.run(step.table, pass_), rng=self._rng)
+            return release(step, passes, lambda pass_: engine.run(held, pass_), rng=self._rng)
         except DiscreetError:
             raise
         except Exception as error:  # its text may quote a private value
@@ -185,17 +197,26 @@ class Curator(Batches):
             "version": ", ".join(str(self.tables[name].version) for name in names),
             "secure": self._rng is None or self._rng.secure,
         }
-        receipt = self.ledger.spend(item, fresh=fresh, **request)
-        if key is None or not receipt.replayed:
-            return receipt, None
-        stored = self.ledger.recall(key, analyst=analyst)
-        if stored is not None:
-            return receipt, stored
-        return self.ledger.spend(item, fresh=True, **request), None  # paid once, but never stored: a new release
+        cost = item if isinstance(item, Price) else price(item)
+        with paying(cost):
+            receipt = self.ledger.spend(item, fresh=fresh, **request)
+            if key is not None and receipt.replayed:
+                stored = self.ledger.recall(key, analyst=analyst)
+                if stored is not None:
+                    return receipt, stored
+                receipt = self.ledger.spend(item, fresh=True, **request)  # paid once, but never stored: a new release
+        paid(receipt, cost)
+        return receipt, None
+
+    def _keep(self, receipt: Receipt, answer: bytes) -> None:
+        """Store what was paid for: from now on the same order is free."""
+        self.ledger.store(receipt, answer)
+        kept()
 
     def _engine_for(self, step: Plan) -> Engine:
         """The engine of all tables of a question; tables of different engines never meet."""
-        found = [table.engine or self._engine or engine_for(table.source) for _, table in step.query.source.tables()]
+        held = [self.tables[name] for name, _ in step.query.source.tables()]
+        found = [table.engine or self._engine or engine_for(table.source) for table in held]
         if any(engine != found[0] for engine in found):
             raise UnsupportedError("the tables of one question must be on one engine")
         return found[0]
@@ -207,6 +228,12 @@ class Curator(Batches):
             engine.ready(table, pass_)
             if table in self.tables.values():  # not what a question made of them
                 self._ready.add(known)
+
+    def _doubts_of_cap(self, query: Query) -> tuple[str, ...]:
+        """A cap whose delta is large for the people that a question is about promises them little."""
+        private = next(name for name in query.tables if not self.tables[name].public)
+        cap = self.ledger.budget(self._unit(private)).balance.cap
+        return () if cap is None else doubts(cap, people(query), what="the cap's delta")
 
     @property
     def budget(self) -> Budget | dict[str, Budget]:
@@ -226,6 +253,9 @@ class Curator(Batches):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("a curator holds private tables and cannot be copied or stored")
 
     def __repr__(self) -> str:
         return f"Curator({', '.join(self.tables)})"

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from discreet.curator.boundary import boundary
 from discreet.curator.question import passes_of, read
 from discreet.data.domain import missing
 from discreet.data.engines.choose import engine_for
@@ -57,6 +59,23 @@ class Declared(ABC):
     ) -> Answer:
         """Spend, read, answer."""
 
+    def _informed(self, found: Explanation) -> Explanation:
+        """With what the tables and the cap have to say, which the declarations do not know."""
+        query = found.plan.query
+        lines = tuple(f"bad lines of {name!r}, which is {said}" for name, said in self._standings(query))
+        return replace(found, removed=(*found.removed, *lines), doubts=(*found.doubts, *self._doubts_of_cap(query)))
+
+    def _standings(self, query: Query) -> list[tuple[str, str]]:
+        """What is said of the tables of a question that were read from text."""
+        from discreet.data.engines.sealing import standings
+
+        return standings((name, self.tables[name]) for name in query.tables)
+
+    def _doubts_of_cap(self, query: Query) -> tuple[str, ...]:
+        """What to know of the promise for the lifetime of the ledger, where it is known."""
+        return ()
+
+    @boundary
     def query(self, question: str | Query | Builder) -> Query:
         """The question as a value.
 
@@ -65,6 +84,7 @@ class Declared(ABC):
         """
         return read(question, self.tables)
 
+    @boundary
     def explain(
         self,
         question: str | Query | Builder | Workload,
@@ -105,14 +125,16 @@ class Declared(ABC):
             groups_per_unit=groups_per_unit,
         )
         passes_of(found.plan)  # what could not be asked is not explained either
-        return found
+        return self._informed(found)
 
+    @boundary
     def table(self, name: str) -> Builder:
         """A question about one table, to be built in Python: `curator.table("visits").select(n=count())`."""
         if name not in self.tables:
             raise DomainError(missing(name, list(self.tables), what="table"))
-        return Builder(name, self.tables[name])
+        return Builder(name, self.tables[name].declaration)
 
+    @boundary
     def clipping_bounds(
         self,
         table: str,
@@ -140,14 +162,16 @@ class Declared(ABC):
             analyst=analyst,
         )
 
+    @boundary
     def mock(self, table: str, rows: int, *, seed: int = 0) -> pa.Table:
         """Fake rows from the declaration alone, free: for developing questions before asking them."""
         from discreet.curator.mock import mock
 
         if table not in self.tables:
             raise DomainError(missing(table, list(self.tables), what="table"))
-        return mock(self.tables[table], rows, seed=seed)
+        return mock(self.tables[table].declaration, rows, seed=seed)
 
+    @boundary
     def explain_synthesis(
         self,
         *,
@@ -166,6 +190,7 @@ class Declared(ABC):
         asked = {"columns": columns, "workload": workload, "epsilon": epsilon, "budget": budget, "method": method}
         return ordered(self, table=table, settings=settings, **asked).synthesizer.explain(n)
 
+    @boundary
     def marginals(self, table: str, k: int, *, columns: Sequence[str] | None = None) -> Marginals:
         """All k-way marginal tables of a table's columns with declared values, or of the named ones."""
         from discreet.queries.marginals import marginals

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from discreet.curator.delta import doubts, people, sensible
 from discreet.curator.plan import Plan, Release, plan
-from discreet.data.engines.sealing import standings
 from discreet.data.relation import Relation
 from discreet.data.table import Table
 from discreet.errors import ParameterError, UnsupportedError, require
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from discreet.curator.estimate import Noisy
 
 GROUP_SIZES = (100, 10_000, 1_000_000)  # for what cannot be predicted without knowing how many rows there are
-USUAL_DELTA = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +52,7 @@ class Explanation:
     removed: tuple[str, ...]  # what bounding may take away
     alternatives: tuple[str, ...]
     clamped: tuple[str, ...] = ()  # what is kept, but moved
+    doubts: tuple[str, ...] = ()  # what to know of the promise before paying
 
     @property
     def price(self) -> str:
@@ -92,6 +92,7 @@ class Explanation:
             ],
             "removed": [*self.removed, *self.clamped],
             "alternatives": list(self.alternatives),
+            "doubts": list(self.doubts),
         }
 
     def __str__(self) -> str:
@@ -110,6 +111,7 @@ class Explanation:
         text += [f"  removed before counting: {item}" for item in self.removed]
         text += [f"  clamped: {item}" for item in self.clamped]
         text += [f"  instead: {item}" for item in self.alternatives]
+        text += [f"  careful: {item}" for item in self.doubts]
         return "\n".join([*text, "  nothing was read, nothing was spent"])
 
 
@@ -154,7 +156,8 @@ def explain(
         if isinstance(output.value, Aggregate)
     )
     others = _alternatives(chosen, beta, bounds) if compared else ()
-    return Explanation(chosen, beta, lines, _removed(chosen), others, _clamped(chosen))
+    doubted = doubts(chosen.budget, people(chosen.query))
+    return Explanation(chosen, beta, lines, _removed(chosen), others, _clamped(chosen), doubted)
 
 
 def epsilon_for(
@@ -307,8 +310,6 @@ def _removed(chosen: Plan) -> tuple[str, ...]:
         if chosen.query.keys:
             found.append(f"groups of one {owner} beyond {chosen.groups}")
         found.append(f"rows without {owner}")
-    for name, said in standings(chosen.query.source.tables()):
-        found.append(f"bad lines of {name!r}, which is {said}")
     if strict := sorted(_strict(chosen)):
         found.append(f"rows where {' or '.join(strict)} is NULL or not as declared")
     return tuple(found)
@@ -333,7 +334,8 @@ def _alternatives(chosen: Plan, beta: float, bounds: dict[str, int | None]) -> t
     budget = chosen.budget
     if not isinstance(budget, (PureDP, ApproxDP)):
         return ()
-    delta = exact(budget.delta) if isinstance(budget, ApproxDP) and exact(budget.delta) else USUAL_DELTA
+    usual = sensible(exact(budget.epsilon), people(chosen.query))
+    delta = exact(budget.delta) if isinstance(budget, ApproxDP) and exact(budget.delta) else usual
     other = ApproxDP(budget.epsilon, delta) if isinstance(budget, PureDP) else PureDP(budget.epsilon)
     if chosen.selection is not None:
         return ("declared keys (Categorical) would cost no delta and be returned for sure",)

@@ -126,7 +126,7 @@ def fit(
         else:
             fitted._paid_by(receipt.hash, goes_on=goes_on)
             guarded(lambda: order.reading.through(lambda data: order.fitted(fitted, data, curator._rng)))
-            curator.ledger.store(receipt, to_bytes(fitted))
+            curator._keep(receipt, to_bytes(fitted))
         fitted._ended(receipt.hash)
     fitted.receipt = receipt  # type: ignore[attr-defined]
     return fitted

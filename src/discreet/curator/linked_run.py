@@ -132,7 +132,7 @@ def synthesize_linked(
         receipt, stored = curator._charge(cost, list(held), text=order.text(), key=key, analyst=analyst, fresh=fresh)
         if stored is None:
             made = order.fit(curator, progress=progress)
-            curator.ledger.store(receipt, _packed(made))
+            curator._keep(receipt, _packed(made))
         else:
             made = _unpacked(stored, order)
     return replace(made, wanted=units, receipt=receipt)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from discreet.curator.plan import lane_of, spending_of
 from discreet.curator.release_run import guarded, private
 from discreet.data.engines.choose import engine_for
+from discreet.errors import UnsupportedError
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.number import Number
 from discreet.release.reading import columns_of
@@ -24,6 +25,7 @@ from discreet.release.reading import columns_of
 if TYPE_CHECKING:
     from discreet.curator.curator import Curator
     from discreet.data.aggregation import Sealed
+    from discreet.data.engines.base import Engine
     from discreet.learning.statistical.oracle import StatisticalQueryOracle
     from discreet.queries.expression import Expression
 
@@ -46,15 +48,24 @@ def open_oracle(
     held = private(curator, table)
     domain = columns_of(held, columns)
     promise, cost = lane_of(spending_of(epsilon, budget))
-    engine = held.engine or curator._engine or engine_for(held.source)
 
-    def sums(expressions: list[Expression]) -> Sealed:
-        return guarded(lambda: engine_sums(held, expressions, engine=engine))
+    def sums(
+        expressions: list[Expression],
+    ) -> Sealed:  # of the table as it was: another one of its name is another order
+        if curator.tables.get(table) is None or curator.tables[table].declaration is not declared:
+            raise UnsupportedError(f"the curator no longer holds the table {table!r} that was paid for; open another")
+        return guarded(lambda: engine_sums(curator.tables[table], expressions, engine=_engine(curator, table)))
 
-    source = AggregateSource(sums, held, tuple(domain))
+    declared = held.declaration
+    source = AggregateSource(sums, declared, tuple(domain))
     oracle = StatisticalQueryOracle(source, queries=queries, budget=promise, rng=curator._rng)  # refuses bad settings
-    lattice_expression(EVERY, held, source.columns)  # and columns that cannot be counted
+    lattice_expression(EVERY, declared, source.columns)  # and columns that cannot be counted
     curator._reading(domain, table, whole=True).ready()  # a missing file or column is free
     text = f"ORACLE OF {queries} STATISTICAL QUERIES ON {', '.join(domain)} FROM {table}"[:5000]
     curator._charge(cost, [table], text=text, key=None, analyst=analyst, fresh=True)
     return oracle
+
+
+def _engine(curator: Curator, name: str) -> Engine:
+    held = curator.tables[name]
+    return held.engine or curator._engine or engine_for(held.source)

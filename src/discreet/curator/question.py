@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.curator.plan import PLANNER, Plan
@@ -12,6 +13,7 @@ from discreet.privacy.neighbours import AddRemove
 from discreet.queries.builder import Builder
 from discreet.queries.compile import aggregation, grid
 from discreet.queries.query import Query
+from discreet.queries.source import bound
 from discreet.queries.sql import parse
 
 if TYPE_CHECKING:
@@ -20,17 +22,23 @@ if TYPE_CHECKING:
 
 
 def read(question: str | Query | Builder, tables: Mapping[str, Table]) -> Query:
-    """SQL text, a `Query` or a `Builder` as a question about these tables."""
+    """SQL text, a `Query` or a `Builder` as a question about the declarations of these tables: it holds no rows."""
+    declared = {name: table.declaration for name, table in tables.items()}
     if isinstance(question, str):
-        return parse(question, tables)
+        return parse(question, declared)
     if isinstance(question, Builder):
         question = question.query()
     if not isinstance(question, Query):
         raise ParameterError(f"need SQL text, a Query or a Builder, got {type(question).__name__}")
-    found = parse(str(question), tables)
-    if found != question:
+    found = parse(f"{question}", declared)
+    if found != replace(question, source=bound(question.source, lambda named: named.declared.declaration)):
         raise DomainError("the question is not about the declared columns of the declared tables")
     return found
+
+
+def table_of(query: Query, tables: Mapping[str, Table]) -> Table:
+    """The rows that a question is about, in place of their declarations."""
+    return bound(query.source, lambda named: tables[named.name]).table()
 
 
 def passes_of(step: Plan) -> list[Aggregation]:

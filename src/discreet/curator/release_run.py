@@ -81,7 +81,7 @@ def run(
         assert ready is not None
         made = guarded(lambda: reading.through(lambda data: _plain(ready(data, rng=curator._rng))))
         release = replace(made, guarantee=step.promise, receipt=receipt)
-        curator.ledger.store(receipt, to_bytes(release))
+        curator._keep(receipt, to_bytes(release))
     return release
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from discreet.curator.boundary import boundary
 from discreet.data.domain import Domain
 from discreet.data.histogram import Histogram
 from discreet.ledger import Receipt
@@ -46,6 +47,7 @@ class Session:
         """The public estimate of all cells, which the answers have made."""
         return self._online.histogram
 
+    @boundary
     def ask(self, query: Workload | str) -> float:
         """The answer to one counting question, in counts.
 
@@ -56,6 +58,9 @@ class Session:
     def privacy(self) -> Guarantee:
         """What was spent on opening."""
         return self.guarantee
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("an open session holds what it read and cannot be copied or stored")
 
     def __repr__(self) -> str:
         return f"Session({', '.join(self.domain)}; {self.queries_left} questions left)"

@@ -130,7 +130,7 @@ def synthesize(
             fit = {"rng": curator._rng, "progress": run.get("progress", False)}
             fit |= {} if checkpoint is None else {"checkpoint": checkpoint, "mark": receipt.hash}
             made = guarded(lambda: reading.through(lambda data: synthesizer.fit(_rows(data), **fit)))
-            curator.ledger.store(receipt, to_bytes(made))
+            curator._keep(receipt, to_bytes(made))
             if checkpoint is not None:
                 remove(checkpoint)
         else:

@@ -46,6 +46,9 @@ class Graph:
     indptr: Indptr
     indices: Indices
 
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("a private graph cannot be copied or stored")
+
     @classmethod
     def from_edges(cls, edges: Labels, *, vertices: int | Labels) -> Graph:
         """The graph with these edges, pairs of vertices.

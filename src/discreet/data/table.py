@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.data.columns import Identifier, Integer, Text
 from discreet.data.domain import Domain
@@ -27,9 +27,14 @@ if TYPE_CHECKING:
     from discreet.data.engines.sealing import Seal
 
 
+@dataclass(frozen=True, slots=True)
+class Undisclosed:
+    """What stands for the rows in a table that is handed out: nothing can be read of it."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Private rows with their declaration.
+    """Private rows with their declaration.  It cannot be copied or pickled; its `declaration` can.
 
     >>> from discreet.data.columns import Identifier, Integer
     >>> Table("visits.parquet", domain=Domain({"patient": Identifier(), "age": Integer(0, 119)}), unit="patient")
@@ -45,6 +50,7 @@ class Table:
     engine: Engine | None
     version: int
     public: bool
+    declaration: Table  # the same without rows and without an engine: all that leaves a curator
 
     def __init__(
         self,
@@ -74,7 +80,12 @@ class Table:
             source = str(source)
         source = declared(source, tuple(domain))
         values = dict(source=source, domain=domain, unit=unit, n=n, engine=engine, public=public, **bounds)
-        for name, value in values.items():
+        if isinstance(source, Undisclosed):
+            bare = self
+        else:
+            given: dict[str, Any] = {"domain": domain, "unit": unit, "n": n, "public": public, **bounds}
+            bare = Table(Undisclosed(), **given)
+        for name, value in (values | {"declaration": bare}).items():
             object.__setattr__(self, name, value)
 
     @property
@@ -102,8 +113,28 @@ class Table:
             raise ParameterError(f"need a table of a text file to seal, got {self!r}")
         return report(self.source)
 
+    @property
+    def bare(self) -> bool:
+        """Whether no rows are behind it: a declaration, or what a question makes of declarations."""
+        from discreet.data.relation import Relation
+
+        if isinstance(self.source, Relation):
+            return all(scan.table.bare for scan in self.source.scans())
+        return self.declaration is self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        if not self.bare:
+            raise TypeError("a table with its rows cannot be copied or stored; its declaration can")
+        names = ("domain", "unit", "rows_per_unit", "groups_per_unit", "n", "version", "public")
+        return _remade, (self.source, {name: getattr(self, name) for name in names})
+
     def __repr__(self) -> str:
         source = self.source.path if isinstance(self.source, TextFile) else self.source
         where = repr(source) if isinstance(source, str) else type(source).__name__
         bounds = f"rows_per_unit={self.rows_per_unit}, groups_per_unit={self.groups_per_unit}"
         return f"Table({where}, unit={self.unit!r}, {bounds})"
+
+
+def _remade(source: object, settings: dict[str, Any]) -> Table:
+    """A declaration, out of what was stored of it."""
+    return Table(source, **settings)

@@ -12,8 +12,8 @@ have; prints itself as canonical SQL; and compiles to a unit-local relation (`di
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 from discreet.data import relation
@@ -161,6 +161,20 @@ class Named(Source):
     def table(self) -> Table:
         """The declared one."""
         return self.declared
+
+
+def bound(source: Source, table_of: Callable[[Named], Table]) -> Source:
+    """The same source about other tables, each found from where the first one is named."""
+    if isinstance(source, Named):
+        return replace(source, declared=table_of(source))
+    changed = {}
+    for one in fields(source):  # type: ignore[arg-type]
+        part = getattr(source, one.name)
+        if isinstance(part, Source):
+            changed[one.name] = bound(part, table_of)
+        elif isinstance(part, tuple) and any(isinstance(item, Source) for item in part):
+            changed[one.name] = tuple(bound(item, table_of) for item in part)
+    return replace(source, **changed)  # type: ignore[type-var]
 
 
 def coded(expression: Expression) -> str:

@@ -105,8 +105,11 @@ class BoostedQueries:
         require(inside, "2^-18 <= advantage < 1/2", advantage=self.advantage)
         require(0 < exact(self.share) < 1, "0 < share < 1", share=self.share)
         chance(self.beta)
-        self._parts()  # refuse a bad budget now
+        allowed = self._parts()[2]  # refuse a bad budget now
         swaps(self.neighbours)  # and graphs
+        if callable(self.base):  # forecasts need none
+            first = tuple(range(min(self.sample, len(self.workload))))
+            self.base(Rows(self.workload, first), allowed)  # refuses a sample of this size that it could not run on
 
     @property
     def neighbours(self) -> type[Neighbours]:

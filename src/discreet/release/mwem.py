@@ -44,6 +44,7 @@ from discreet.queries.products import Products
 from discreet.queries.workload import Workload, a_workload, same_domain, swaps
 from discreet.queries.written import RandomCounting
 from discreet.release.counted import counted
+from discreet.release.feasible import listed
 from discreet.release.models.estimate import SHARPEST
 from discreet.release.mwem_average import average
 from discreet.release.mwem_fit import CLOSE, Fit
@@ -113,6 +114,7 @@ class MWEM:
         require(self.estimate in ("entropy", "average"), "estimate entropy or average", estimate=self.estimate)
         if not self.tables and not self.workload.integral:
             raise UnsupportedError("MWEM needs queries with integer entries; scale the answers afterwards")
+        listed(self.workload.domain.size, each=24, what="MWEM", device=self.device)
         if self.rounds is None:
             object.__setattr__(self, "rounds", self.usual_rounds())
         self.choice  # noqa: B018 - refuse a bad budget now

@@ -31,6 +31,7 @@ from discreet.privacy.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.number import chance, down, exact
 from discreet.queries.workload import swaps
+from discreet.release.feasible import listed
 from discreet.release.noise import relation_for
 from discreet.release.online_session import OnlineSession
 from discreet.release.online_settings import Settings, Task, settle, settle_passes, share
@@ -83,6 +84,7 @@ class PrivateMultiplicativeWeights:
         require(allowed, f"an integer 0 <= suspensions <= {MOST_SUSPENSIONS}", suspensions=self.suspensions)
         share(self.budget, 1, fresh=False)  # refuse a bad budget now
         object.__setattr__(self, "domain", countable(self.domain))
+        listed(self.domain.size, each=24, what="private multiplicative weights")
         if swaps(self.neighbours):
             require(self.n is not None, "n, which is public when rows are replaced", n=self.n)
 

@@ -33,11 +33,12 @@ from discreet.privacy.number import chance, exact
 from discreet.queries.marginals import marginals
 from discreet.queries.workload import Workload, a_workload, swaps
 from discreet.release.counted import counted
+from discreet.release.feasible import listed
 from discreet.release.independent import IndependentNoise
 from discreet.release.models.dense import DenseModel
 from discreet.release.noise import relation_for
 from discreet.release.online import parts
-from discreet.release.projection_hull import ORIGIN, hull
+from discreet.release.projection_hull import ORIGIN, _of_bits, hull
 from discreet.release.projection_nearest import Nearest, nearest
 from discreet.release.release import Release
 from discreet.threads import threads_for
@@ -103,10 +104,17 @@ class LeastSquaresProjection:
             require(whole and self.steps >= 1, "an integer steps >= 1", steps=self.steps)
         if swaps(self.neighbours):
             require(self.n is not None, "n, which is public when rows are replaced", n=self.n)
+        self._fits()
         allowed = self._allowed()
         promised = self.noisy.privacy()  # refuses a bad budget
         if promised.neighbours is not self.neighbours or not promised <= allowed:
             raise UnsupportedError(f"the base promises {promised!r}, which is not within its share, {allowed!r}")
+
+    def _fits(self) -> None:
+        """Refuse now what cannot run: a step scores every cell, those of bits by halves of their parities."""
+        queries, cells = self.workload.shape
+        halves = 8 * queries * math.isqrt(2 * cells) if _of_bits(self.workload) else 0
+        listed(cells, each=24, beside=halves + 64 * queries, what="the projection")
 
     @property
     def neighbours(self) -> type[Neighbours]:

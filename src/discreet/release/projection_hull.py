@@ -88,6 +88,7 @@ def _table_column(workload: Marginals) -> Callable[[int], Vector]:
 
 
 def _of_bits(workload: Workload) -> bool:
+    """Whether it is small tables of columns of two values, which are scored by their parities."""
     if not isinstance(workload, Marginals) or any(declared.size != 2 for declared in workload.domain.values()):
         return False
     return len(workload.domain) > DEGREE >= max(map(len, workload.sets)) >= 1

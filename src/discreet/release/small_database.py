@@ -144,12 +144,20 @@ class SmallDatabase:
 
         if self.candidates is not None:
             return np.array(self.candidates, dtype=np.int64)
-        cells, many = self.workload.domain.size, self.candidates_listed
-        if many * cells > LISTED:
+        self.fits()
+        return multisets(self.workload.domain.size, self.size)
+
+    def fits(self) -> None:
+        """Refuse more candidates than can be listed, before anything is paid: its accuracy is known for any number."""
+        if self.candidates is not None:
+            return
+        cells, size = self.workload.domain.size, self.size
+        log = size * (math.log10(cells + size - 1) - math.log10(size))  # C(c + m - 1, m) >= ((c + m - 1) / m)^m
+        if log > 5000 or self.candidates_listed * cells > LISTED:
+            many = f"more than 10^{log:.0f}" if log > 5000 else _written(self.candidates_listed)
             raise UnsupportedError(
-                f"{_written(many)} candidates of {self.size} rows cannot be listed; pass fewer rows=, or candidates="
+                f"{many} candidates of {size} rows cannot be listed; pass fewer rows=, or candidates="
             )
-        return multisets(cells, self.size)
 
     def scores(self, true: npt.NDArray[Any], listed: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """- max |m q(x) - n q(y)| for every candidate y, exactly; q(x) is cut to what fits, by public numbers alone."""

@@ -155,7 +155,7 @@ class Desk:
         made = explained(query, query.source.table(), **asked)
         _narrow(made.plan)
         passes_of(made.plan)  # what could not be asked is not explained either
-        return made
+        return self.curator._informed(made)
 
     def _key(self, body: Explain, principal: Principal) -> tuple[object, ...]:
         return self.version, principal.name, principal.datasets, json.dumps(body.document(), sort_keys=True)

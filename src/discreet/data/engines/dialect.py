@@ -7,6 +7,7 @@ Its answers are expressions that are total: they give a value or NULL on every r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -124,9 +125,19 @@ def widened(tree: Expr) -> Expr:
     return tree.copy().transform(widen)
 
 
+def without_labels(physical: str) -> str:
+    """A type as it may be told: labels of an ENUM and fields of a structure may be somebody's values.
+
+    >>> [without_labels(one) for one in ("ENUM('Smith')[]", "struct<smith:int>", "DECIMAL(9,2)[]")]
+    ['ENUM', 'struct', 'DECIMAL(9,2)[]']
+    """
+    plain = re.fullmatch(r"[\w ]+(\([\d, ]*\)[\w ]*)?(\[\d*\])*", physical)
+    return physical if plain else re.split(r"\W", physical.lstrip(), maxsplit=1)[0]
+
+
 def no_name(name: str, physical: str) -> SourceError:
     """The refusal of a unit whose type has no text of its own."""
-    said = f"column {name!r} is of type {physical}, which cannot name a unit; use integers or text"
+    said = f"column {name!r} is of type {without_labels(physical)}, which cannot name a unit; use integers or text"
     return SourceError(said, declared=name)
 
 

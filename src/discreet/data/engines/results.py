@@ -26,6 +26,8 @@ def constant_faults(work: Callable[[], Made], *, where: Callable[[], str] | None
     try:
         return work()
     except Exception as error:  # any exception may depend on private rows
+        if _stopped(error):
+            raise KeyboardInterrupt from None
         mark = logged("run", error, where=where)
     raise DiscreetError(f"the run failed; see the operator log, reference {mark}")
 
@@ -40,9 +42,18 @@ def reached(work: Callable[[], Made], sentence: str) -> Made:
     except DiscreetError:
         raise
     except Exception as error:
+        if _stopped(error):
+            raise KeyboardInterrupt from None
         mark = logged("connection", error)
         LOG.debug("connection %s: %s", mark, error)
     raise SourceError(f"{sentence}; see the operator log, reference {mark}")
+
+
+def _stopped(error: Exception) -> bool:
+    """Whether it was Ctrl-C, for which DuckDB raises an error of its own."""
+    return type(error).__name__ == "InterruptException" or (
+        isinstance(error, RuntimeError) and str(error) == "Query interrupted"
+    )
 
 
 def no_column(name: str, physical: Iterable[str]) -> SourceError:
