@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.data import Categorical, Domain, Table
 from discreet.errors import DiscreetError, DomainError, ParameterError, UnsupportedError
 from discreet.queries.sql import parse
 from tests.queries.hospital import SCHEMA
@@ -129,3 +130,21 @@ def test_no_text_makes_the_reader_fail_otherwise(text):
     except DiscreetError:
         return
     assert parse(str(query), SCHEMA) == query
+
+
+@pytest.mark.parametrize(("condition", "read"), [("s = 1.0", "(s = 1)"), ("s IN (-1, 2)", "(s IN (-1, 2))")])
+def test_whole_numbers_are_categories(condition, read):
+    table = Table("t.parquet", domain=Domain({"s": Categorical([-1, 1, 2])}), unit=None)
+    query = parse(f"SELECT COUNT(*) AS n FROM t WHERE {condition}", {"t": table})
+
+    assert str(query.where) == read
+    assert parse(str(query), {"t": table}) == query
+
+
+@pytest.mark.parametrize("condition", ["s = 1.5", "s = -1.5", "s IN (1, 2.5)"])
+def test_a_fraction_is_not_cut_to_a_category(condition):
+    """1.5 was read as 1."""
+    table = Table("t.parquet", domain=Domain({"s": Categorical([-1, 1, 2])}), unit=None)
+
+    with pytest.raises(DiscreetError):
+        parse(f"SELECT COUNT(*) AS n FROM t WHERE {condition}", {"t": table})

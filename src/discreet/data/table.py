@@ -13,7 +13,7 @@ The two bounds are enforced, never trusted.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +50,8 @@ class Table:
     engine: Engine | None
     version: int
     public: bool
-    declaration: Table  # the same without rows and without an engine: all that leaves a curator
+    # the same without rows and without an engine: all that leaves a curator
+    declaration: Table = field(init=False, repr=False)
 
     def __init__(
         self,

@@ -195,6 +195,8 @@ def _rebuilt(node: exp.Expr | None, scope: Scope, *, like: Expression | None, de
 
     if (constant := literal(node)) is not None and not (like is not None and _is_word(like)):
         return Number(constant)
+    if constant is not None and constant < 0 and constant.denominator == 1:  # a category below zero
+        return Word(int(constant), like.type.column)  # type: ignore[union-attr]
     match node:
         case exp.Paren():
             return again(node.this, like=like)
@@ -255,17 +257,11 @@ def _rebuilt(node: exp.Expr | None, scope: Scope, *, like: Expression | None, de
                 if type(node) is exp.Extract
                 else {"DayOfWeek": "dow"}.get(type(node).__name__, type(node).__name__)
             )
-            return Part(part.lower(), again(node.expression if type(node) is exp.Extract else _undate(node.this)))
+            wrapped = type(node) is not exp.Extract and type(node.this) in (exp.TsOrDsToDate, exp.Cast)  # by sqlglot
+            return Part(part.lower(), again(node.this.this if wrapped else node.args.get("expression") or node.this))
         case _:
             shown = node.sql(dialect="duckdb")
             raise UnsupportedError(f"{shown[:80]} is not supported; allowed are {ALLOWED}")
-
-
-def _undate(node: exp.Expr) -> exp.Expr:
-    """sqlglot wraps the argument of YEAR() in a cast to a date."""
-    from sqlglot import expressions as exp
-
-    return node.this if type(node) in (exp.TsOrDsToDate, exp.Cast) else node
 
 
 def _is_word(expression: Expression) -> bool:
@@ -292,8 +288,10 @@ def _typed(node: exp.Expr, like: Expression | None) -> Expression:
         raise UnsupportedError("CAST is not supported: types are declared")
     match known:
         case Coded(Categorical() as column):
-            value = inner.name if inner.is_string or isinstance(column.values[0], str) else int(rational(inner.name))
-            return Word(value, column)
+            if inner.is_string or isinstance(column.values[0], str):
+                return Word(inner.name, column)
+            number = rational(inner.name)  # 1.5 is no category, and not 1
+            return Word(int(number) if number.denominator == 1 else inner.name, column)
         case Coded(Date() | Timestamp() as column):
             return Day(inner.name, column)
         case Free() if inner.is_string:

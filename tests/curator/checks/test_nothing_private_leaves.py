@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from dataclasses import replace
 
 import duckdb
 import numpy as np
@@ -252,6 +253,8 @@ def test_a_declaration_can_be_stored_and_read_back():
     assert (again.domain, again.unit, again.rows_per_unit, again.version) == (DOMAIN, "patient", 3, 2)
     assert again.bare
     assert again.declaration is again
+    assert not replace(again, source=ROWS).bare
+    assert replace(table, rows_per_unit=5).declaration.rows_per_unit == 5
 
 
 def test_an_answer_can_be_stored_and_read_back(in_memory):
@@ -265,8 +268,6 @@ def test_an_answer_can_be_stored_and_read_back(in_memory):
 
 def test_a_twin_that_keeps_its_table_is_caught(in_memory):
     """The flaw that was there: the plan of an answer held the table it was asked of."""
-    from dataclasses import replace
-
     answer = in_memory.ask(SQL["count"], epsilon=1)
     twin = replace(answer, plan=replace(answer.plan, table=in_memory.tables["visits"]))
 
