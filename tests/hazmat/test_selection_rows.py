@@ -69,6 +69,12 @@ def test_losses_of_any_size_are_read():
     assert permute_and_flip_rows(gaps_of(losses), RATE, rng=SeededRandom(1)).tolist() == [1]
 
 
+def test_widths_whose_sum_leaves_64_bits_are_chosen_among():
+    widths = np.array([2**62, 2**62, 2**62, 2**61])
+
+    assert softmax_rows(gaps_of(LOSSES * 10**6), RATE, widths=widths, rng=SeededRandom(1)).tolist() == [0, 2]
+
+
 def test_rejects_widths_that_leave_nothing_to_choose():
     gaps = gaps_of(LOSSES)
     for widths in ([0, 0, 0, 0], [1, -1, 1, 1]):

@@ -112,7 +112,8 @@ class Lattice:
         import numpy as np
 
         top, bottom = step.numerator, step.denominator
-        largest = int(np.abs(indices).max(initial=0)) if indices.dtype != object else EXACT
+        ends = (indices.min(initial=0), indices.max(initial=0)) if indices.dtype != object else (EXACT,)
+        largest = max(abs(int(end)) for end in ends)  # numpy's own size of -2^63 is negative
         if top * largest < EXACT and bottom < EXACT:
             return indices.astype(np.float64) * top / bottom  # the product is exact: one rounding
         values = [_float(int(k) * step) for k in indices.flat]

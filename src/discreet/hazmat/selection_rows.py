@@ -74,7 +74,8 @@ def softmax_rows(
 def _check(size: int, widths: Columns | None) -> None:
     require(size >= 1, "at least one candidate", candidates=size)
     if widths is not None:
-        require(bool((widths >= 0).all() and (widths.sum(axis=-1) > 0).all()), "widths >= 0, not all zero", size=size)
+        some = (widths > 0).any(axis=-1).all()  # no sum of 64-bit widths, which could wrap
+        require(bool((widths >= 0).all() and some), "widths >= 0, not all zero", size=size)
 
 
 def _softmax_block(gaps: Gaps, rate: Fraction, widths: Columns | None, rng: RandomSource) -> Indices:
