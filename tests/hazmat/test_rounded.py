@@ -26,7 +26,7 @@ from tests.scale import counts
 
 RARE = 1e-6  # the chance that a correct sampler fails a statistical test below
 DRAWS = counts(quick=1_000_000, full=10_000_000)
-PAIRS = counts(quick=6, full=40)  # scales for each of five laws in the enumeration
+PAIRS = counts(quick=3, full=40)  # scales for each of five laws in the enumeration
 DEPTH = counts(quick=12, full=14)  # bits of each branch in the enumeration
 WORDS = counts(quick=400, full=5_000)  # random words for each law and scale
 HALF = Fraction(1, 2)
