@@ -30,7 +30,7 @@ print(told.rows, told.bad, told.bad_lines[0][1:])  # 999 1 (502, 'a quote is ope
 
 # --8<-- [start:ask]
 answer = curator.ask("SELECT COUNT(*) AS n FROM visits WHERE age >= 65", epsilon=0.5)
-print(answer.statement)  # ... 'visits' was read from text on 2026-11-19 ...
+print(answer.statement)  # ... 'visits' was read from text on 2026-11-19. ...
 # --8<-- [end:ask]
 assert (told.rows, told.bad) == (999, 1)
 

@@ -8,7 +8,7 @@ import scipy.sparse
 
 import discreet
 from discreet.data import Graph
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, SourceError
 
 EDGES = [(0, 1), (1, 0), (1, 2), (2, 2), (3, 1), (1, 3), (1, 3)]  # loops and repetitions in both directions
 CLEAN = [[0, 1], [1, 2], [1, 3]]
@@ -151,3 +151,17 @@ def test_a_matrix_that_is_not_square_is_refused():
 
 def test_the_package_has_graphs_at_the_top():
     assert discreet.Graph is Graph
+
+
+def test_files_of_edges_that_do_not_fit_together_are_refused_without_a_value(tmp_path):
+    """Arrow casts to the types of the first file, and its error quotes the number that does not fit."""
+    for name, kind, end in (("a", pa.int8(), 1), ("b", pa.int64(), 4711)):
+        edges = pa.table({"source": pa.array([0], kind), "target": pa.array([end], kind)})
+        pq.write_table(edges, tmp_path / f"{name}.parquet")
+
+    with pytest.raises(SourceError, match=r"cannot be read in .*: Arrow") as caught:
+        Graph.from_parquet(tmp_path, vertices=5000)
+    assert "4711" not in str(caught.value)
+    assert caught.value.__context__ is None
+    with pytest.raises(SourceError, match="no file"):
+        Graph.from_parquet(tmp_path / "nowhere.parquet", vertices=5)

@@ -1,5 +1,6 @@
 """discreet.data.engines.sealing: text is read once, into a private copy, and never by a question."""
 
+import dataclasses
 import gzip
 import json
 import os
@@ -94,6 +95,10 @@ def test_a_source_that_changed_is_read_when_the_steward_names_a_new_version(tmp_
         still = count(held, fresh=True)
     with curator(file, tmp_path, version=2) as held:
         assert (before, still, count(held)) == (50, 50, 70)
+        newer = dataclasses.replace(held.tables["visits"], version=3)
+    written(file, rows(90))
+    with dc.Curator({"visits": newer}, budget=dc.PureDP(10**6), ledger=":memory:") as held:
+        assert count(held) == 90
 
 
 def test_the_copy_is_private_and_says_that_backups_leave_it_out(tmp_path):
@@ -158,7 +163,8 @@ def test_the_steward_is_told_which_lines_were_bad_and_an_analyst_is_not(tmp_path
         answer = held.ask(COUNT, epsilon=1)
     shown = answer.statement + str(answer.plan) + json.dumps(answer.to_dict(), default=str)
     assert "closing" not in shown
-    assert told.date in answer.statement
+    assert f"read from text on {told.date[:10]}." in answer.statement
+    assert told.date not in answer.statement  # the second in which a copy was ready tells how long the file is
 
 
 def test_the_statement_says_where_the_promise_ends_if_values_span_lines(tmp_path):

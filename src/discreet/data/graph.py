@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import ParameterError, require
+from discreet.errors import ParameterError, SourceError, require
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,7 +82,15 @@ class Graph:
         import numpy as np
         import pyarrow.parquet as pq
 
-        table = pq.read_table(path, columns=[source, target], use_threads=False, pre_buffer=False)
+        table, kind = None, ""
+        try:
+            table = pq.read_table(path, columns=[source, target], use_threads=False, pre_buffer=False)
+        except FileNotFoundError:
+            raise SourceError(f"no file {str(path)!r}", declared=str(path)) from None
+        except Exception as error:  # its text may quote a value
+            kind = type(error).__name__
+        if table is None:
+            raise SourceError(f"edges from {source!r} to {target!r} cannot be read in {str(path)!r}: {kind}")
         kept = table.drop_null()  # an edge without one of its two vertices is none
         ends = [kept.column(name).to_numpy() for name in (source, target)]
         return cls.from_edges(np.column_stack(ends), vertices=vertices)

@@ -94,10 +94,11 @@ class TextFile:
 def is_text(source: object) -> bool:
     """Whether a source is a path, or a pattern, of files of text.
 
-    >>> is_text("visits.csv.gz"), is_text("visits.parquet")
-    (True, False)
+    >>> is_text("visits.csv.gz"), is_text("visits.parquet"), is_text("postgresql:///hospital#visits.csv")
+    (True, False, False)
     """
-    return isinstance(source, str) and "::" not in source and source.lower().endswith(ENDINGS)
+    place = isinstance(source, str) and "::" not in source and "://" not in source  # a table may be called so
+    return place and str(source).lower().endswith(ENDINGS)
 
 
 def declared(source: object, names: tuple[str, ...]) -> object:

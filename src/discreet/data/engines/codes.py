@@ -59,6 +59,14 @@ UTF8_HEX = (  # in hexadecimal digits: what text in UTF-8 is made of (RFC 3629),
 )
 
 
+def nanoseconds(raw: str) -> str:
+    """A moment in nanoseconds with a zone as the same one in UTC, without: a cast loses infinite ones."""
+    start = "CAST(CAST('1970-01-01 00:00:00+00' AS TIMESTAMP WITH TIME ZONE) AS TIMESTAMPTZ_NS)"
+    ends = f"WHEN {raw} > {start} THEN CAST('infinity' AS TIMESTAMP_NS) WHEN {raw} < {start} THEN "
+    finite = f"CASE WHEN epoch_ns({raw}) IS NOT NULL THEN make_timestamp_ns(epoch_ns({raw}))"
+    return f"{finite} {ends}CAST('-infinity' AS TIMESTAMP_NS) END"
+
+
 def quoted(name: str) -> str:
     """A name in SQL."""
     return '"' + name.replace('"', '""') + '"'
@@ -82,8 +90,8 @@ def code(column: Column, *, name: str, physical: str) -> str:
         raw, physical = f"TRY_CAST({raw} AS VARCHAR)", "VARCHAR"
     elif physical == "BLOB":
         raw, physical = f"TRY(decode({raw}))", "VARCHAR"
-    elif physical == "TIMESTAMPTZ_NS":  # fewer digits always fit
-        raw, physical = f"CAST({raw} AS TIMESTAMP WITH TIME ZONE)", "TIMESTAMP WITH TIME ZONE"
+    elif physical == "TIMESTAMPTZ_NS":
+        raw, physical = nanoseconds(raw), "TIMESTAMP_NS"
     match column:
         case Integer() | Real():
             made = _number(column, raw, physical)
@@ -360,8 +368,8 @@ def _between(raw: str, physical: str, first: int, last: int) -> str:
     nanoseconds = physical == "TIMESTAMP_NS"  # these reach from 1677 to 2262 only
     ends = []
     for bound in (first, last):
-        year = 9_223_372_036_000_000 if nanoseconds else 253_402_300_799_999_999
-        least = -9_223_372_036_000_000 if nanoseconds else -62_135_596_800_000_000
+        year = 9_223_372_036_854_775 if nanoseconds else 253_402_300_799_999_999
+        least = -9_223_372_036_854_775 if nanoseconds else -62_135_596_800_000_000
         moment = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=min(max(bound, least), year))
         text = moment.date().isoformat() if physical == "DATE" else moment.isoformat(sep=" ")
         zone = "+00" if physical.endswith("ZONE") else ""

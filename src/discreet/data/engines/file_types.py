@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from discreet.data.engines.codes import FLOATS, MOMENTS, SMALL, WIDE, quoted
+from discreet.data.engines.codes import FLOATS, MOMENTS, SMALL, WIDE, nanoseconds, quoted
 from discreet.errors import SourceError
 
 NOTHING = '"NULL"'
@@ -100,7 +100,7 @@ def _moment(raw: str, own: str) -> str:
     elif own == "TIMESTAMP_NS":
         return f"make_timestamp(epoch_us({raw}))"
     elif own == "TIMESTAMPTZ_NS":
-        return f"make_timestamp(epoch_us(CAST({raw} AS TIMESTAMP WITH TIME ZONE)))"
+        return f"make_timestamp(epoch_us({nanoseconds(raw)}))"
     zone = "+00" if own.endswith("ZONE") else ""
     low, high = (f"CAST('{end}{zone}' AS {own})" for end in (first, last))
     near = f"CASE WHEN {raw} < {low} THEN {low} WHEN {raw} > {high} THEN {high} ELSE {raw} END"

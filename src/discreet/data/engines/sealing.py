@@ -31,6 +31,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -48,7 +49,7 @@ BLOCK = 8 << 20  # bytes that are read at a time
 AT_ONCE = 1 << 16  # bad lines of one block that are told at a time
 SHOWN = 1000  # bad lines whose numbers are kept
 SPARE = 16 << 20  # bytes beyond the size of the files
-PACKED = 12  # text is so many times as long as its compressed file, at a guess
+PACKED = 5  # a copy is at most so many times as long as the compressed file, at a guess
 _BOM = b"\xef\xbb\xbf"
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# copies of private rows: leave them out of backups\n"
 
@@ -148,9 +149,9 @@ def report(file: TextFile) -> Seal:
 
 def keep_copies(table: Table, folder: str) -> Table:
     """The table, its copy in that folder from now on where it is of text; others as they are."""
-    if not isinstance(table.source, TextFile) or table.source.place is not None:
+    if not isinstance(table.source, TextFile):
         return table
-    return replace(table, source=replace(table.source, place=folder, version=table.version))
+    return replace(table, source=replace(table.source, place=table.source.place or folder, version=table.version))
 
 
 def read_whole(file: TextFile) -> pa.Table:
@@ -178,7 +179,7 @@ def standings(tables: Iterable[tuple[str, Table]]) -> list[tuple[str, str]]:
     for name, table in tables:
         if isinstance(table.source, TextFile):
             when = date(table.source)
-            said = "read from text at its first paid use" if when is None else f"read from text on {when}"
+            said = "read from text at its first paid use" if when is None else f"read from text on {when[:10]}"
             if table.source.multiline:
                 said += ", where values may span lines: the promise holds for the rows read, not for the bytes"
             made.append((name, said))
@@ -227,6 +228,7 @@ def _own_folder(process: int) -> Path:
             shutil.rmtree(made, ignore_errors=True)
 
     atexit.register(remove)
+    Finalize(None, remove, exitpriority=0)  # children of multiprocessing end without the other
     return made
 
 
@@ -257,13 +259,13 @@ def _make(file: TextFile, copy: Path) -> None:
     half = copy.with_name(f"{copy.name}.{secrets.token_hex(4)}")
     half.mkdir(mode=0o700)
     try:
+        moment = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")  # how long it takes tells how long the file is
         files, rows, bad, shown, size = found(file), 0, 0, list[tuple[str, int, str]](), 0
         for number, path in enumerate(files):
             part = half / f"{number:04d}.parquet"
             written, wrong, listed = _copied(file, path, part)
             rows, bad, size = rows + written, bad + wrong, size + part.stat().st_size
             shown += [(path, line, why) for line, why in listed[: SHOWN - len(shown)]]
-        moment = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         told = Seal(moment, file.path, file.multiline, tuple(files), rows, bad, tuple(shown), size)
         with _created(half / "seal.json") as out:
             out.write(json.dumps(asdict(told)).encode())

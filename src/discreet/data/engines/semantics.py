@@ -66,6 +66,10 @@ ASSUMED: tuple[tuple[str, object], ...] = (
     ("CAST('infinity' AS DATE) > DATE '9999-12-31' AND CAST('-infinity' AS DATE) < DATE '0001-01-01'", True),
     ("epoch_us(CAST('1969-12-31 23:59:59.5' AS TIMESTAMP))", -500_000),
     ("epoch_us(CAST('2026-01-01 00:00:00+00' AS TIMESTAMP WITH TIME ZONE)) // 86400000000", 20454),
+    ("epoch_us(TRY_CAST('2026-01-01 10:00:00.123456789' AS TIMESTAMP)) % 1000000", 123456),
+    ("regexp_extract('2026-01-01T10:00:00.5+05:30', '^[0-9-]+[ T][0-9:.]+')", "2026-01-01T10:00:00.5"),
+    ("regexp_extract('2026-01-01 10:00+05:30', ':[0-9.]+ ?([+-][0-9:]+)$', 1)", "+05:30"),
+    ("substr(rpad('+05', 7, '0'), 4, 2)", "00"),
     # sums and groups
     (f"(SELECT SUM(CAST(x AS HUGEINT)) FROM (VALUES ({BIG}), ({BIG}), ({BIG})) AS t(x))", 3 * BIG),
     ("(SELECT COUNT(x) FROM (VALUES (1), (NULL)) AS t(x))", 1),
