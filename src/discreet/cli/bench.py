@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import Json
+from discreet.cli.options import DEFAULT, File, Json, Picture
 from discreet.errors import ParameterError
 from discreet.terminal import shown, waiting
 
@@ -30,22 +30,59 @@ def bench(
     out: Annotated[Path, typer.Option("-o", "--out", help="with --peers: where figures and picture go")] = Path(
         "out/bench"
     ),
+    swept: Annotated[
+        str | None, typer.Option("--sweep", help="error against budget of this estimator, on mock rows")
+    ] = None,
+    curator: File = DEFAULT,
+    table: Annotated[str | None, typer.Option(help="with --sweep: a declared table")] = None,
+    column: Annotated[str | None, typer.Option(help="with --sweep: the target, or the column of a median")] = None,
+    rows: Annotated[int, typer.Option(min=10, help="with --sweep: mock rows")] = 2000,
+    plot: Picture = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Measure this machine; with --peers, every algorithm beside other systems and beside the limit.
 
+    With --sweep NAME: error against budget of an estimator, on mock rows of a declared table; nothing is read or spent.
+
     Systems that are not installed are left out: the extra named bench brings those that can live together.
     """
+    if swept is not None:
+        _sweep(swept, curator, table, column, rows, plot, as_json)
+        return
     if peers or only is not None:
         _beside_peers(_chosen(only), out)
         return
     from discreet.curator.speed import speed
 
     with waiting("measuring ..."):
-        rows = speed(visits=visits)
-    found = [{"what": what, "value": value, "unit": unit} for what, value, unit in rows]
-    lines = [f"{what:45} {value:10.1f} {unit}" for what, value, unit in rows]
+        figures = speed(visits=visits)
+    found = [{"what": what, "value": value, "unit": unit} for what, value, unit in figures]
+    lines = [f"{what:45} {value:10.1f} {unit}" for what, value, unit in figures]
     typer.echo(json.dumps(found, indent=2) if as_json else "\n".join(lines))
+
+
+def _sweep(
+    name: str,
+    curator: Path,
+    table: str | None,
+    column: str | None,
+    rows: int,
+    plot: Path | None,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Error against budget on mock rows of a declared table; no row is read and nothing is spent."""
+    from discreet.curator import config
+    from discreet.curator.sweep import sweep
+
+    held = config.tables(config.read(curator), curator.parent)
+    chosen = next(iter(held)) if table is None and len(held) == 1 else table
+    if chosen not in held:
+        raise ParameterError(f"need --table, one of {', '.join(held)}, got {table!r}")
+    with waiting(f"{name} on mock rows ..."):
+        found = sweep(held[chosen], name, column=column, rows=rows)
+    if plot is not None:
+        found.save(plot)
+    typer.echo(json.dumps(found.to_dicts(), indent=2) if as_json else str(found))
 
 
 def _benchmarks() -> ModuleType:

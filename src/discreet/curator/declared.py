@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from discreet.curator.batch import Batch
     from discreet.curator.clipping import ClippingBounds
     from discreet.curator.explain import Explanation
+    from discreet.curator.sweep import Sweep
     from discreet.data.domain import Domain
     from discreet.data.engines.base import Engine
     from discreet.data.table import Table
@@ -161,6 +162,28 @@ class Declared(ABC):
             beta=beta,
             analyst=analyst,
         )
+
+    @boundary
+    def sweep(
+        self,
+        name: str,
+        *,
+        table: str,
+        column: str | None = None,
+        rows: int = 2000,
+        budgets: Sequence[float] | None = None,
+        runs: int = 5,
+    ) -> Sweep:
+        """Error against budget of an estimator, a release or a synthesizer, on mock rows: nothing is read or spent.
+
+        `column` is the target of a model, or the column of a median.  `.plot()` draws it.
+        """
+        from discreet.curator.sweep import BUDGETS, sweep
+
+        if table not in self.tables:
+            raise DomainError(missing(table, list(self.tables), what="table"))
+        chosen = BUDGETS if budgets is None else budgets
+        return sweep(self.tables[table], name, column=column, rows=rows, budgets=chosen, runs=runs)
 
     @boundary
     def mock(self, table: str, rows: int, *, seed: int = 0) -> pa.Table:
