@@ -324,3 +324,21 @@ def test_refuses_what_no_theorem_covers():
         LeastSquaresProjection(Fraction(1, 2) * marginals(CUBE, 1), n=10, budget=ZCDP(1))
     with pytest.raises(UnsupportedError, match="number of rows, which is private"):
         LeastSquaresProjection(marginals(CUBE, 1), budget=ZCDP(1)).accuracy()
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("n", [None, 1000])
+@pytest.mark.parametrize("budget", [PureDP(1), ZCDP("0.1")], ids=repr)
+def test_a_release_states_what_its_answers_were_moved_by_and_their_noise(n, budget):
+    """The theorem alone bounds the length of the error: twenty times what any answer is off by."""
+    data = Histogram.random(CUBE, n=1000, seed=3)
+    workload = marginals(CUBE, 2)
+    true, held, ratios = workload.answer(data), 0, []
+    for seed in range(40):
+        release = LeastSquaresProjection(workload, budget=budget, n=n)(data, rng=SeededRandom(seed))
+        error = np.abs(release.answers - true).max()
+        held += error <= release.accuracy(0.05)
+        ratios.append(release.accuracy(0.05) / max(error, 1.0))
+
+    assert held >= 36
+    assert np.median(ratios) < 6

@@ -146,9 +146,12 @@ class LeastSquaresProjection:
 
         held = counted(data, self.workload.domain, neighbours=self.neighbours)
         bound = self._rows(held, rng=rng)
-        found = self.project(np.asarray(self.noisy(held, rng=rng).answers, dtype=np.float64), rows=bound)
+        measured = self.noisy(held, rng=rng)
+        noisy = np.asarray(measured.answers, dtype=np.float64)
+        found = self.project(noisy, rows=bound)
         model = self._model(found, bound) if self.workload.domain.size <= LISTED else None
-        errors = Projected(self, found.gap) if swaps(self.neighbours) else self.errors()
+        theorem = Projected(self, found.gap) if swaps(self.neighbours) else None
+        errors = Moved(measured.errors, np.abs(found.point - noisy), theorem)
         return Release(
             workload=self.workload, answers=found.point, guarantee=self.privacy(), errors=errors, model=model
         )
@@ -232,6 +235,35 @@ class LeastSquaresProjection:
 
     def __repr__(self) -> str:
         return f"LeastSquaresProjection({len(self.workload)} queries, {self.budget!r})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moved:
+    """What a release knows: each answer is off by no more than it was moved by and the noise that it had before.
+
+    Where the theorem bounds the length of the error too, each of the two may fail with half of beta, and the lesser
+    holds.  The first needs neither the number of rows nor the end of the search.
+    """
+
+    noise: error_forms.Errors
+    moved: npt.NDArray[np.float64]
+    theorem: Projected | None
+
+    def accuracy(self, beta: float) -> float:
+        """The lesser of the two bounds on all answers."""
+        require(0 < beta < 1, "0 < beta < 1", beta=beta)
+        if self.theorem is None:
+            return float(self.moved.max()) + self.noise.accuracy(beta)
+        return min(float(self.moved.max()) + self.noise.accuracy(beta / 2), self.theorem.accuracy(beta / 2))
+
+    def each(self, beta: float) -> npt.NDArray[np.float64]:
+        """The same for each answer alone."""
+        import numpy as np
+
+        require(0 < beta < 1, "0 < beta < 1", beta=beta)
+        if self.theorem is None:
+            return self.moved + self.noise.each(beta)
+        return np.minimum(self.moved + self.noise.each(beta / 2), self.theorem.each(beta / 2))
 
 
 @dataclass(frozen=True, slots=True)
