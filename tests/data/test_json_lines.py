@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.data.engines.json_lines import values
-from discreet.data.engines.sealing import _blocks
+from discreet.data.engines.text_blocks import blocks
 from discreet.data.text_file import TextFile
 from tests.scale import counts
 
@@ -21,7 +21,7 @@ lines = st.lists(whole.map(json.dumps) | st.lists(pieces, max_size=6).map("".joi
 
 def parsed(data):
     rows = []
-    for columns, count, _ in _blocks(FILE, io.BytesIO(data), 2):
+    for columns, count, _ in blocks(FILE, io.BytesIO(data), 2):
         rows += zip(*(column.to_pylist() for column in columns), strict=True) if count else []
     return rows
 

@@ -61,8 +61,8 @@ def test_two_lines_of_one_person_hide_nobody_between_them(tmp_path):
 
 def test_a_question_reads_the_text_once_and_then_the_copy(tmp_path, monkeypatch):
     made = []
-    real = sealing._blocks
-    monkeypatch.setattr(sealing, "_blocks", lambda *given: made.append(given) or real(*given))
+    real = sealing.blocks
+    monkeypatch.setattr(sealing, "blocks", lambda *given: made.append(given) or real(*given))
     file = written(tmp_path / "visits.csv", rows(50))
     with curator(file, tmp_path) as held:
         held.explain(COUNT, epsilon=1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.data.engines.sealing import _blocks
+from discreet.data.engines.text_blocks import blocks
 from discreet.data.engines.text_lines import LONGEST, WHY, fields
 from discreet.data.text_file import TextFile
 from tests.scale import counts
@@ -23,7 +23,7 @@ lines = st.lists(st.lists(pieces, max_size=7).map(b"".join), max_size=12)
 def parsed(data, file=PLAIN):
     """The rows of a file of these bytes, and the numbers of its bad lines with what is wrong."""
     rows, bad = [], []
-    for columns, count, wrong in _blocks(file, io.BytesIO(data), len(file.columns or COLUMNS)):
+    for columns, count, wrong in blocks(file, io.BytesIO(data), len(file.columns or COLUMNS)):
         rows += zip(*(column.to_pylist() for column in columns), strict=True) if count else []
         bad += wrong
     return rows, bad

@@ -21,7 +21,6 @@ import datetime as dt
 import fcntl
 import functools
 import glob
-import gzip
 import hashlib
 import json
 import logging
@@ -29,13 +28,13 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from discreet.data.engines import json_lines
+from discreet.data.engines.text_blocks import blocks, names_of, opened
 from discreet.data.text_file import TextFile
 from discreet.errors import SourceError
 
@@ -45,12 +44,9 @@ if TYPE_CHECKING:
     from discreet.data.table import Table
 
 LOG = logging.getLogger("discreet.operator")
-BLOCK = 8 << 20  # bytes that are read at a time
-AT_ONCE = 1 << 16  # bad lines of one block that are told at a time
 SHOWN = 1000  # bad lines whose numbers are kept
 SPARE = 16 << 20  # bytes beyond the size of the files
 PACKED = 5  # a copy is at most so many times as long as the compressed file, at a guess
-_BOM = b"\xef\xbb\xbf"
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# copies of private rows: leave them out of backups\n"
 
 
@@ -105,7 +101,7 @@ def date(file: TextFile) -> str | None:
 
 def names(file: TextFile) -> list[str]:
     """The columns that every file has, from its header line or as declared; no row is read."""
-    listed = [_names(file, path) for path in found(file)]
+    listed = [names_of(file, path) for path in found(file)]
     return [name for name in listed[0] if all(name in other for other in listed[1:])]
 
 
@@ -160,11 +156,11 @@ def read_whole(file: TextFile) -> pa.Table:
 
     made = []
     (path,) = found(file)
-    listed = _names(file, path)
+    listed = names_of(file, path)
     kept = [place for place, name in enumerate(listed) if name]
     schema = pa.schema([(listed[place], pa.string()) for place in kept])
-    with _opened(file, path) as source:
-        for columns, count, wrong in _blocks(file, source, len(listed)):
+    with opened(file, path) as source:
+        for columns, count, wrong in blocks(file, source, len(listed)):
             if wrong:
                 line, why = wrong[0]
                 raise SourceError(f"line {line} of {path!r} is bad: {why}", declared=path)
@@ -283,13 +279,13 @@ def _copied(file: TextFile, path: str, part: Path) -> tuple[int, int, list[tuple
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    listed = _names(file, path)
+    listed = names_of(file, path)
     kept = [place for place, name in enumerate(listed) if name]  # a column without a name cannot be declared
     schema = pa.schema([(listed[place], pa.string()) for place in kept])
     rows, bad, shown = 0, 0, list[tuple[int, str]]()
-    with _opened(file, path) as source, _created(part) as out:
+    with opened(file, path) as source, _created(part) as out:
         with pq.ParquetWriter(out, schema, compression="lz4", write_statistics=False, store_schema=False) as writer:
-            for columns, count, wrong in _blocks(file, source, len(listed)):
+            for columns, count, wrong in blocks(file, source, len(listed)):
                 if count:
                     writer.write_batch(pa.record_batch([columns[place] for place in kept], schema=schema))
                 rows, bad = rows + count, bad + len(wrong)
@@ -309,126 +305,3 @@ def _settled_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _opened(file: TextFile, path: str) -> IO[bytes]:
-    return gzip.open(path, "rb") if file.packed else open(path, "rb")  # type: ignore[return-value]
-
-
-def _names(file: TextFile, path: str) -> list[str]:
-    """The names of one file's columns.  What is wrong with a header line is told without a byte of it."""
-    from discreet.data.engines.text_lines import LONGEST, WHY, fields
-
-    if file.json or not file.header:
-        assert file.columns is not None
-        return list(file.columns)
-    with _opened(file, path) as source:
-        line = source.readline(LONGEST + 2)
-    line = _in_utf8(file, line.removeprefix(_BOM)).removesuffix(b"\n")
-    listed = fields(line, file.separator or ",", file.quote)
-    if not isinstance(listed, list):
-        raise SourceError(f"the header line of {path!r} is bad: {WHY[listed]}", declared=path)
-    made = [name or "" for name in listed]
-    named = [name.lower() for name in made if name]
-    if not named or len(set(named)) < len(named):
-        raise SourceError(f"the header line of {path!r} has no names, or two that are alike", declared=path)
-    return made
-
-
-def _in_utf8(file: TextFile, block: bytes) -> bytes:
-    """Bytes without a character in their encoding become bytes that are no UTF-8, so that their line is bad."""
-    if file.encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
-        return block
-    return block.decode(file.encoding, "surrogateescape").encode("utf-8", "surrogatepass")
-
-
-Block = tuple[Sequence["pa.Array"], int, list[tuple[int, str]]]  # columns, rows, and the bad lines with their numbers
-
-
-def _blocks(file: TextFile, source: IO[bytes], columns: int) -> Iterable[Block]:
-    """The rows of a file, some megabytes at a time."""
-    from discreet.data.engines.text_lines import LONG, LONGEST, WHY
-
-    kept, line, long = b"", 1, False
-    first = True
-    while True:
-        read = source.read(BLOCK)
-        if first:
-            read, first = read.removeprefix(_BOM), False
-            if file.header and not file.json:
-                read, line = _after_header(source, read), 2
-        ended = not read
-        if long:  # the rest of a line that is too long, and was told so
-            _, feed, read = read.partition(b"\n")
-            long, line = not feed and not ended, line + bool(feed)
-        block = kept + _in_utf8(file, read)
-        kept = b""
-        more = bool(block)
-        while more:
-            made, used, lines, more = (_parsed_json if file.json else _parsed)(file, block, columns, line, ended=ended)
-            block, line = block[used:], line + lines
-            yield made
-        if len(block) > LONGEST + 1:
-            yield [], 0, [(line, WHY[LONG])]
-            line, block, long = line + block.count(b"\n"), b"", True
-        kept = block
-        if ended:
-            return
-
-
-def _after_header(source: IO[bytes], read: bytes) -> bytes:
-    """What follows the first line."""
-    while True:
-        _, feed, rest = read.partition(b"\n")
-        if feed:
-            return rest or source.read(BLOCK)
-        read = source.read(BLOCK)
-        if not read:
-            return b""
-
-
-def _parsed(file: TextFile, block: bytes, columns: int, line: int, *, ended: bool) -> tuple[Block, int, int, bool]:
-    """The whole lines of a block; how many bytes and lines they are, and whether there are more of them."""
-    import numpy as np
-    import pyarrow as pa
-
-    from discreet.data.engines.text_lines import WHY, gather, split
-
-    data = np.frombuffer(block, np.uint8).copy()
-    most = len(block) // columns + 2  # a row has a byte for each of its columns
-    starts, ends = np.empty((most, columns), np.int32), np.empty((most, columns), np.int32)
-    wrong = np.empty((AT_ONCE, 2), np.int64)
-    separator, quote = ord(file.separator or ","), -1 if file.quote is None else ord(file.quote)
-    rows, used, lines, bad = split(
-        data, data.size, ended, separator, quote, columns, file.multiline, starts, ends, wrong
-    ).tolist()
-    made, text, valid = [], np.empty(data.size, np.uint8), np.empty(rows, np.uint8)
-    for column in range(columns):
-        offsets = np.empty(rows + 1, np.int32)
-        gather(data, starts, ends, column, rows, offsets, text, valid)
-        bits = pa.py_buffer(np.packbits(valid, bitorder="little"))
-        letters = pa.py_buffer(text[: offsets[-1]].tobytes())
-        made.append(pa.Array.from_buffers(pa.string(), rows, [bits, pa.py_buffer(offsets), letters]))
-    told = [(line + place, WHY[why]) for place, why in wrong[:bad].tolist()]
-    return (made, rows, told), used, lines, bad == AT_ONCE
-
-
-def _parsed_json(file: TextFile, block: bytes, columns: int, line: int, *, ended: bool) -> tuple[Block, int, int, bool]:
-    """The same for JSON lines."""
-    import pyarrow as pa
-
-    from discreet.data.engines.text_lines import WHY
-
-    assert file.columns is not None
-    used = len(block) if ended else block.rfind(b"\n") + 1
-    rows, wrong = list[list[str | None]](), list[tuple[int, str]]()
-    lines = block[:used].split(b"\n")
-    for place, one in enumerate(lines):
-        if one and one != b"\r":
-            found = json_lines.values(one, file.columns)
-            if isinstance(found, int):
-                wrong.append((line + place, WHY[found]))
-            else:
-                rows.append(found)
-    made = [pa.array([row[place] for row in rows], pa.string()) for place in range(columns)]
-    return (made, len(rows), wrong), used, len(lines) - 1, False
