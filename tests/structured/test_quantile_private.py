@@ -244,3 +244,26 @@ def test_numbers_of_any_kind_are_read(kind):
     values = values.tolist() if kind is list else values.astype(kind)
 
     assert abs(PrivateQuantile(0.5, epsilon=9, lower=0, upper=100, step=1)(values, rng=SeededRandom(1)) - 50) < 20
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("epsilon", ["0.1", 1])
+@pytest.mark.parametrize("method", ["independent", "recursive"])
+def test_a_statement_prints_the_estimate_beside_the_bound_and_the_estimate_is_near(epsilon, method):
+    """The bound holds whatever the numbers are; where they are spread it is ten times what is seen."""
+    x = np.sort(np.random.default_rng(1).normal(50, 10, 20_000))
+    asked = [0.25, 0.5, 0.9]
+    quantiles = PrivateQuantile(asked, epsilon=epsilon, lower=0, upper=100, step="0.0001", method=method)
+    bound, estimate = (
+        float(part.replace(",", "").split("most ")[-1].split("about ")[-1].split()[0])
+        for part in quantiles.statement().split(";")
+    )
+    off = []
+    for seed in range(60):
+        found = quantiles(x, rng=SeededRandom(seed))
+        off.append(max(abs(np.searchsorted(x, one) - q * len(x)) for q, one in zip(asked, found, strict=True)))
+    often = np.quantile(off, 0.95)
+
+    assert bound == pytest.approx(quantiles.accuracy(), rel=1e-3)
+    assert often / 2 < estimate < 2 * often + 2
+    assert bound > often

@@ -47,6 +47,8 @@ class PrivateQuantile:
     PureDP(epsilon=1.0)
     >>> {method: round(rows, 1) for method, rows in quartiles.alternatives().items()}
     {'recursive': 2.2, 'joint': 2.4, 'independent': 4.0}
+    >>> quartiles.statement()
+    'at most 108.5 rows off with probability 0.95, whatever the numbers are; about 9.1 where they are spread'
     """
 
     quantiles: Sequence[Number] | Number
@@ -97,6 +99,11 @@ class PrivateQuantile:
         """Rows between each quantile and the nearest rank at its released value, for all of them at once."""
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
         return self._many()[0].accuracy(beta)
+
+    def statement(self, beta: float = 0.05) -> str:
+        """The bound of `accuracy`, which every row at one end of the lattice may force, and the estimate beside it."""
+        require(0 < beta < 1, "0 < beta < 1", beta=beta)
+        return self._many()[0].statement(beta)
 
     def event(self) -> Event:
         """What ran: exponential mechanisms one after another."""

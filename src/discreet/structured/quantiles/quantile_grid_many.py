@@ -109,6 +109,11 @@ class GridQuantiles:
         require(isinstance(size, int) and not isinstance(size, bool) and size >= 1, "size >= 1", size=size)
         return self._many()[0].accuracy(beta / size)
 
+    def statement(self, beta: float = 0.05) -> str:
+        """The bound of `accuracy`, which every row at one end of the lattice may force, and the estimate beside it."""
+        require(0 < beta < 1, "0 < beta < 1", beta=beta)
+        return self._many()[0].statement(beta)
+
     def event(self) -> Event:
         """What ran: exponential mechanisms one after another."""
         return self._many()[0].event()

@@ -164,6 +164,14 @@ class ManyQuantiles:
         loss = self._select(quantile, share).accuracy(beta, size=places)
         return Fraction(loss, quantile.denominator) + self._margin(quantile, share)
 
+    def statement(self, beta: float) -> str:
+        """The bound, and beside it the estimate for numbers that are spread, whose errors fall off exponentially."""
+        expected = self.alternatives()[self.chosen] * math.log(len(self.quantiles) / beta)
+        return (
+            f"at most {self.accuracy(beta):,.4g} rows off with probability {1 - beta:g}, whatever the numbers are;"
+            f" about {expected:,.4g} where they are spread"
+        )
+
     def event(self) -> Event:
         """What ran: exponential mechanisms one after another."""
         if self.chosen == "joint":
