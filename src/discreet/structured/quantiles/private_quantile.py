@@ -48,7 +48,7 @@ class PrivateQuantile:
     >>> {method: round(rows, 1) for method, rows in quartiles.alternatives().items()}
     {'recursive': 2.2, 'joint': 2.4, 'independent': 4.0}
     >>> quartiles.statement()
-    'at most 108.5 rows off with probability 0.95, whatever the numbers are; about 9.1 where they are spread'
+    'at most 89.75 rows off with probability 0.95, whatever the numbers are; about 8.833 where they are spread'
     """
 
     quantiles: Sequence[Number] | Number
