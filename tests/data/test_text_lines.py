@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.data.engines.bad_lines import LONGEST, WHY
 from discreet.data.engines.text_blocks import blocks
-from discreet.data.engines.text_lines import LONGEST, WHY, fields
+from discreet.data.engines.text_lines import fields
 from discreet.data.text_file import TextFile
 from tests.scale import counts
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from discreet.data.engines.text_lines import CONTROL, ENCODING, JSON, LONG, LONGEST
+from discreet.data.engines.bad_lines import CONTROL, ENCODING, JSON, LONG, LONGEST
 
 
 class _Twice(ValueError):

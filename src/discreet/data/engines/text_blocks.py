@@ -30,7 +30,8 @@ def opened(file: TextFile, path: str) -> IO[bytes]:
 
 def names_of(file: TextFile, path: str) -> list[str]:
     """The names of one file's columns.  What is wrong with a header line is told without a byte of it."""
-    from discreet.data.engines.text_lines import LONGEST, WHY, fields
+    from discreet.data.engines.bad_lines import LONGEST, WHY
+    from discreet.data.engines.text_lines import fields
 
     if file.json or not file.header:
         assert file.columns is not None
@@ -57,7 +58,7 @@ def _in_utf8(file: TextFile, block: bytes) -> bytes:
 
 def blocks(file: TextFile, source: IO[bytes], columns: int) -> Iterable[Block]:
     """The rows of a file, some megabytes at a time."""
-    from discreet.data.engines.text_lines import LONG, LONGEST, WHY
+    from discreet.data.engines.bad_lines import LONG, LONGEST, WHY
 
     kept, line, long = b"", 1, False
     first = True
@@ -102,7 +103,8 @@ def _parsed(file: TextFile, block: bytes, columns: int, line: int, *, ended: boo
     import numpy as np
     import pyarrow as pa
 
-    from discreet.data.engines.text_lines import WHY, gather, split
+    from discreet.data.engines.bad_lines import WHY
+    from discreet.data.engines.text_lines import gather, split
 
     data = np.frombuffer(block, np.uint8).copy()
     most = len(block) // columns + 2  # a row has a byte for each of its columns
@@ -127,7 +129,7 @@ def _parsed_json(file: TextFile, block: bytes, columns: int, line: int, *, ended
     """The same for JSON lines."""
     import pyarrow as pa
 
-    from discreet.data.engines.text_lines import WHY
+    from discreet.data.engines.bad_lines import WHY
 
     assert file.columns is not None
     used = len(block) if ended else block.rfind(b"\n") + 1
