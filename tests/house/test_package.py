@@ -14,7 +14,7 @@ import pytest
 import discreet
 from tests.house.repository import PACKAGE, ROOT, modules, syntax
 
-SIZE = 400  # lines of a module
+SIZE = 600  # lines of a module: it is split where a second idea starts, and no thought is longer
 SLOW = {"altair", "dp_accounting", "duckdb", "hypothesis", "mkdocs", "numba", "numpy", "pandas", "pyarrow", "scipy"}
 SLOW |= {"sqlalchemy", "sqlglot"}
 
@@ -56,7 +56,7 @@ def test_an_unknown_name_is_refused_like_in_any_module():
 
 
 @pytest.mark.parametrize("path", modules(PACKAGE), ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_a_module_is_one_idea_of_at_most_four_hundred_lines(path):
+def test_a_module_is_one_idea_and_is_said_in_its_first_line(path):
     text = path.read_text()
 
     assert len(text.splitlines()) <= SIZE
