@@ -79,11 +79,16 @@ def test_seeds_are_met_only_where_they_are_listed():
     assert seeded("np.random.default_rng(0).normal()")
 
 
+OF_THE_GENERATOR = {
+    name for name, why in PUBLIC.items() if why.startswith("seeded by the generator")
+}  # never a constant
+
+
 def unlisted(frame):
-    """Whether this is code of the package, of a module that may not have a seed."""
+    """Whether this is code of the package, of a module that may not have a constant for its seed."""
     module = frame.f_globals["__name__"].removeprefix("discreet.").replace(".", "/") + ".py"
     ours = frame.f_globals["__name__"].startswith("discreet.")
-    return ours and not any(module == one or module.startswith(one + "/") for one in PUBLIC)
+    return ours and not any(module == one or module.startswith(one + "/") for one in PUBLIC.keys() - OF_THE_GENERATOR)
 
 
 class _Entropy:
