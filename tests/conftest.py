@@ -24,6 +24,9 @@ def _is_long(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    addresses = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if addresses:  # noise is keyed by the name, and workers must agree on it
+        raise pytest.UsageError(f"need names that are the same in every process, got {addresses[0]}")
     if FULL:
         config.hook.pytest_deselected(items=[item for item in items if not _is_long(item)])
         items[:] = [item for item in items if _is_long(item)]

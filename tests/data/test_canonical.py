@@ -130,7 +130,7 @@ class TheirNoise(IndependentNoise):
 @pytest.mark.parametrize(
     "value",
     [lambda: 1, print, Theirs(), object(), TheirRule(print), {"a": [lambda: 1]}, np.array([print], dtype=object)],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_may_do_anything_has_no_key(value):
     with pytest.raises(UnsupportedError, match="no key can be made of"):

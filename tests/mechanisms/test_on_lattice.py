@@ -74,7 +74,9 @@ def test_other_mechanisms_fit_too():
     assert gaussian([0.5, 1.0, 2.25]).shape == (3,)
 
 
-@pytest.mark.parametrize("bad", [True, "x", np.array(["x"]), np.array([True]), object(), 1j], ids=str)
+@pytest.mark.parametrize(
+    "bad", [True, "x", np.array(["x"]), np.array([True]), object(), 1j], ids=lambda bad: type(bad).__name__
+)
 def test_refuses_what_is_no_number_by_its_type(bad):
     with pytest.raises(ParameterError, match="need"):
         SPENDING(bad)

@@ -291,7 +291,7 @@ def test_one_row_of_a_list_leaves_the_rounding_of_the_others_alone(one):
     assert int(np.array([*rows, 0.5])[0]) != low + 50  # the twin
 
 
-@pytest.mark.parametrize("bad", [None, np.nan, "many", [1], 1j, object()], ids=repr)
+@pytest.mark.parametrize("bad", [None, np.nan, "many", [1], 1j, object()], ids=lambda bad: type(bad).__name__)
 def test_a_row_that_is_no_number_is_not_there_or_counts_at_the_lower_bound(bad):
     rows = [7, 20, 30]
     alone = SmoothMedian(epsilon=1, lower=5, upper=100, step=1)
