@@ -98,7 +98,8 @@ class AdmissibleNoise:
 def check_epsilon(epsilon: Number) -> None:
     """epsilon far enough above the slack; above MOST the noise is that for MOST, which keeps every larger one."""
     require(exact(epsilon) > 0, "epsilon > 0", epsilon=epsilon)
-    require(exact(epsilon) >= LEAST, "epsilon >= 10^-5 for noise scaled to the data", epsilon=epsilon)
+    rule = "epsilon >= 10^-5 for noise scaled to the data (Laplace noise for a global sensitivity serves less)"
+    require(exact(epsilon) >= LEAST, rule, epsilon=epsilon)
 
 
 def check_delta(delta: Number, *, zero: bool = True) -> None:
