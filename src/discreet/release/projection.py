@@ -151,7 +151,7 @@ class LeastSquaresProjection:
         found = self.project(noisy, rows=bound)
         model = self._model(found, bound) if self.workload.domain.size <= LISTED else None
         theorem = Projected(self, found.gap) if swaps(self.neighbours) else None
-        errors = Moved(measured.errors, np.abs(found.point - noisy), theorem)
+        errors = MovedErrors(measured.errors, np.abs(found.point - noisy), theorem)
         return Release(
             workload=self.workload, answers=found.point, guarantee=self.privacy(), errors=errors, model=model
         )
@@ -238,7 +238,7 @@ class LeastSquaresProjection:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moved:
+class MovedErrors:
     """What a release knows: each answer is off by no more than it was moved by and the noise that it had before.
 
     Where the theorem bounds the length of the error too, each of the two may fail with half of beta, and the lesser
