@@ -33,7 +33,7 @@ def measure(rows: int = ROWS) -> list[Row]:
             path = Path(folder) / f"{kind[:6]}.{'jsonl' if json else 'csv'}"
             path.write_text(_lines(kind, rows // 4 if json else rows), encoding="utf-8")
             size = path.stat().st_size
-            file = TextFile(path, columns=NAMES if json else None, place=f"{folder}/copies")
+            file = TextFile(str(path), columns=NAMES if json else None, place=f"{folder}/copies")
             ours = _seconds(lambda file=file: sealing.seal(file))
             made.append(Row(what=f"{kind}: sealed", value=size / 1e6 / ours, unit="MB/s"))
             made.append(Row(what=f"{kind}: copy / text", value=sealing.report(file).bytes / size, unit="x"))
