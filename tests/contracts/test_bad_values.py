@@ -32,10 +32,11 @@ from discreet.release import IndependentNoise
 from tests.local.protocols import SIMPLE
 from tests.statistical.cases import public_names
 
-NULLS = [None, math.nan, np.float32("nan"), Decimal("NaN")]
+NULLS = [None, math.nan, np.float32("nan"), Decimal("NaN"), np.ma.masked]
 OTHERS = [pd.NA, "many", 1j, object(), [1], b"7"]  # of another type, which is a fault of the caller among integers
 FAR = [math.inf, -math.inf, np.float16("inf"), Decimal("-Infinity"), 2**2000, -(2**2000)]
-TINY = [-0.0, 5e-324, -5e-324, np.float32(1e-45), Fraction(1, 3)]
+FAR += [Decimal("1e999999999"), Decimal("-1e4001")]
+TINY = [-0.0, 5e-324, -5e-324, np.float32(1e-45), Fraction(1, 3), Decimal("1e-999999999"), Decimal("0." + "3" * 5000)]
 END = 1 << 63
 Kind = Literal["reals", "integers", "users"]
 BAD = {"reals": [*NULLS, *OTHERS, *FAR, *TINY], "integers": [*NULLS, *FAR], "users": [*NULLS, *OTHERS, *FAR, *TINY]}
@@ -293,3 +294,21 @@ def test_a_rule_that_looks_at_other_rows_would_be_caught():
 
     assert twin[0] != twin[1]
     assert settle(rows, null=5)[2] == settle(other, null=5)[2] == 5
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, np.float64, float, Decimal, Fraction])
+@pytest.mark.parametrize("case", [case for case in CASES if case.kind == "reals"], ids=str)
+def test_no_row_decides_what_the_others_count_as(case, kind):
+    """A NULL among numbers of single precision moved all of them, and dropped those of extended precision."""
+    row = kind("20.1") if case.low == 2 else kind("0.1")
+    for more in [], [None], [1.5], [Fraction(1, 3)], ["many"], [2**70], [Decimal(1)]:
+        found = [number_in(one) for one in [row] * 9 + more]
+        stand = [one for number in found for one in (case.null if number is None else [number])]
+
+        assert np.array_equal(case.call([row] * 9 + more), case.call(stand))
+
+
+def test_a_null_among_truth_values_is_no_failure():
+    report = seeded(COIN)
+
+    assert report([True, None, np.bool_(False)]).tolist() == report([1, 0, 0]).tolist()

@@ -166,8 +166,8 @@ def test_arrays_of_two_libraries_by_the_same_calls():
 
 
 def test_counts_that_no_signed_integer_holds_are_the_largest_that_it_does():
-    """They would wrap and be negative."""
+    """They would wrap and be negative; two of them add up in 64 bits."""
     domain = Domain({"icu": Boolean()})
     found = Histogram(domain, np.array([(1 << 64) - 1, 5], dtype=np.uint64)).counts
 
-    assert found.tolist() == [(1 << 63) - 1, 5]
+    assert found.tolist() == [((1 << 63) - 1) // 2, 5]

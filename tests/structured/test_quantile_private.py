@@ -267,3 +267,12 @@ def test_a_statement_prints_the_estimate_beside_the_bound_and_the_estimate_is_ne
     assert bound == pytest.approx(quantiles.accuracy(), rel=1e-3)
     assert often / 2 < estimate < 2 * often + 2
     assert bound > often
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, np.float64, float, Fraction])
+@pytest.mark.parametrize("more", [None, float("nan"), "many", [1]])
+def test_what_is_no_number_moves_no_other_row(kind, more):
+    """In single precision 0.1 became 0.1 where one row was NULL, and was 0.10000000149 else."""
+    rows = [kind("0.1"), kind("2.7")]
+
+    assert rank_index.reals([*rows, more]).tolist() == rank_index.reals(rows).tolist()

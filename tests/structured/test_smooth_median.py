@@ -2,8 +2,10 @@
 
 import math
 import random
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -422,3 +424,51 @@ def test_a_test_that_would_look_at_too_many_rows_is_refused_before_it_looks():
     """At an epsilon of 10^-6 hundreds of megabytes were sorted, to be refused in the end."""
     with pytest.raises(ParameterError, match=r"4,194,304 order statistics \(SmoothMedian serves less\)"):
         StableMedian(epsilon="1e-6", delta=1e-6, bound=1, lower=0, upper=100, step=1)
+
+
+NEAR = Decimal("0.29999999999999999")  # above the float 0.3, which counts as the three tenths that it prints
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("lower", [0, "0.1"])
+def test_rows_of_mixed_types_are_rounded_before_they_are_put_in_order(relation, lower):
+    """In the order of unrounded rows codes fell, and local sensitivities were negative where the median could move."""
+    grid = Grid(lower=lower, upper=30, step="0.6" if lower == 0 else "0.4")
+    big = 10**23  # above the float 1e23, which counts as the integer that it prints
+    pairs: list[tuple[float, Any, Grid]] = [
+        (0.3, NEAR, grid),
+        (1e23, big - 1, Grid(lower=0, upper=10**24, step=2 * big)),
+    ]
+    for low, high, at in pairs:
+        assert low < high
+        for rows in ([low] * 4 + [high] * 4, [low, high, low, 2, high, -1], [high, low], [Fraction(1, 3), low, high]):
+            codes = np.sort([at.indices(np.array([row], dtype=object))[0] for row in rows])
+            found = Window.around(rows, at, reach=4, neighbours=relation)
+            told = Window.around(codes, Grid(lower=at.first, upper=at.last, step=1), reach=4, neighbours=relation)
+
+            assert found.median == told.median
+            assert [found.local(k) for k in range(4)] == [told.local(k) for k in range(4)]
+            assert min(found.local(k) for k in range(4)) >= 0
+
+
+@pytest.mark.parametrize(
+    "bounds", [("0.005", 100, "0.01"), ("-7.3", 9, "0.7"), ("-1e300", "1e300", "3e290"), (0, 9, 1)]
+)
+def test_a_float_has_the_same_place_alone_in_an_array_and_among_objects(bounds):
+    grid = Grid(lower=bounds[0], upper=bounds[1], step=bounds[2])
+    draw = np.random.default_rng(3)
+    halves = [
+        float((int(k) + Fraction(1, 2)) * exact(grid.step) + grid.origin)
+        for k in draw.integers(grid.first, grid.last, 300)
+    ]
+    values = np.array(
+        [*halves, *np.nextafter(halves, np.inf), *np.nextafter(halves, -np.inf), 1.7e308, -1.7e308, 5e-324]
+    )
+
+    exactly = [
+        max(grid.first, min(grid.last, math.floor((exact(v) - grid.origin) / exact(grid.step) + Fraction(1, 2))))
+        for v in values.tolist()
+    ]
+
+    assert grid.indices(values).tolist() == exactly
+    assert grid.indices(np.array([*values.tolist(), Fraction(1, 3)], dtype=object)).tolist()[:-1] == exactly

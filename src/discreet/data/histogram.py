@@ -9,7 +9,7 @@ from discreet.data.arrays import Array, namespace, to_numpy, total, wide
 from discreet.data.domain import Domain
 from discreet.data.records import Records, countable
 from discreet.errors import ParameterError, require
-from discreet.hazmat.bad_values import listed, settle, whole_in
+from discreet.hazmat.bad_values import listed, nearest_float, settle, whole_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,13 +88,10 @@ def _counts(counts: list[Any] | tuple[Any, ...]) -> npt.NDArray[Any]:
     """A list as integers, unless one of its elements is a fraction: a NULL is 0 and makes no floats of the others."""
     import numpy as np
 
-    array = np.asarray(counts) if not isinstance(counts[0] if counts else 0, list | tuple) else listed(counts)
-    if array.dtype.kind in "iub":
-        return array
     array = listed(counts)
-    found = [whole_in(value) for value in array.ravel()]
+    found = [int(value) if isinstance(value, bool | np.bool_) else whole_in(value) for value in array.ravel()]
     if any(value is None for value in found):
-        return np.array([float(value) for value in settle(array.ravel(), null=0)]).reshape(array.shape)
+        return np.array([nearest_float(value) for value in settle(array.ravel(), null=0)]).reshape(array.shape)
     return np.array(found, dtype=object).reshape(array.shape)
 
 

@@ -4,10 +4,11 @@ If one row's value decided whether a call fails, the failure would tell of the r
 say nothing of failures.  So what is public may be refused (the type of an array, its shape, a parameter), and what one
 row holds never is:
 
-    None, NaN, and what is no number at all     NULL: dropped where rows come and go, so that the row is not there;
+    None, NaN, masked, and what is no number    NULL: dropped where rows come and go, so that the row is not there;
                                                 a public value where the number of rows is public, and in a place of
                                                 its own (an answer, a user's report, a step of a stream)
     an infinity, or beyond what a float holds   the largest number of its sign, which bounds then cut
+    a decimal of more digits than `exact` reads  the nearest float
     beyond public bounds, or a list of values   the nearest that is allowed
 
 Lemma.  Each line maps one value to one value, or to none, whatever the other rows hold.  So neighbouring data stay
@@ -49,12 +50,16 @@ def number_in(value: object) -> Finite | None:
     if isinstance(value, float):  # numpy's, of 64 bits, among them
         return value if math.isfinite(value) else _end(value)
     if isinstance(value, Decimal):
-        return value if value.is_finite() else None if value.is_nan() else _end(float(value))
+        return _decimal(value)
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     item = getattr(value, "item", None)
     if callable(item) and getattr(value, "ndim", None) == 0:  # a scalar of numpy
         inside = item()
+        if _masked(value):
+            return None
+        if getattr(getattr(inside, "dtype", None), "kind", "") == "f":  # extended precision prints in no agreed way
+            return number_in(float(inside))  # type: ignore[arg-type]
         if isinstance(inside, float) and math.isfinite(inside):
             return exact(value)  # type: ignore[arg-type]  # as it prints, which is shorter in single precision
         return number_in(inside) if isinstance(inside, int | float) else None
@@ -66,9 +71,38 @@ def number_in(value: object) -> Finite | None:
     return None
 
 
+def _decimal(value: Decimal) -> Decimal | float | None:
+    """As it is, or the nearest float where it has more digits than can be reckoned with; never an infinity."""
+    if value.is_nan():
+        return None
+    try:
+        exact(value)
+    except ParameterError:
+        near = float(value)
+        return near if math.isfinite(near) else _end(near)
+    return value
+
+
+def _masked(value: object) -> bool:
+    """Whether it is numpy's word for no value."""
+    return type(value).__name__ == "MaskedConstant"
+
+
 def _end(value: float) -> float | None:
     """NULL for NaN, and for an infinity the largest float of its sign."""
     return None if math.isnan(value) else math.copysign(LARGEST, value)
+
+
+def nearest_float(value: Finite) -> float:
+    """The nearest number in double precision; one that is too large for it becomes the largest.
+
+    >>> nearest_float(-(10**400)) == -LARGEST
+    True
+    """
+    try:
+        return float(value)
+    except OverflowError:
+        return LARGEST if value > 0 else -LARGEST
 
 
 def whole_in(value: object) -> int | None:
@@ -79,7 +113,7 @@ def whole_in(value: object) -> int | None:
     >>> whole_in(7), whole_in(None), whole_in(float("inf")) == 2**63 - 1, whole_in(0.5)
     (7, 0, True, None)
     """
-    if value is None:
+    if value is None or _masked(value):
         return 0
     if isinstance(value, bool):
         return None

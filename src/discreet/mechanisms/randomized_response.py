@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import require
-from discreet.hazmat.bad_values import nearest_of
+from discreet.hazmat.bad_values import listed, nearest_of
 from discreet.hazmat.entropy import RandomSource, source
 from discreet.hazmat.exponent import Bounds, exp_bounds
 from discreet.hazmat.integers import integers, shape_of
@@ -109,9 +109,12 @@ class RandomizedResponse:
 
         if isinstance(value, bool | np.bool_):
             value = int(value)
-        array = np.asarray(value) if isinstance(value, np.ndarray | list | tuple) else None
-        if array is not None and array.dtype == bool:
-            value = array.astype(np.int64)
+        if isinstance(value, np.ndarray) and value.dtype == bool:
+            value = value.astype(np.int64)
+        if isinstance(value, list | tuple):  # each by itself: a NULL among truth values makes no failure of the others
+            value = listed(value)
+            truths = [i for i, one in enumerate(value.flat) if isinstance(one, bool | np.bool_)]
+            value.flat[truths] = [int(value.flat[i]) for i in truths]
         whole = integers(value)
         inside = nearest_of(whole if not isinstance(whole, int) else [whole], size=self.categories)
         return self._report(int(inside[0]) if isinstance(whole, int) else inside, source(rng))

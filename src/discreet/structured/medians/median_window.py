@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import UnsupportedError, require
 from discreet.hazmat.bad_values import listed, settle
-from discreet.hazmat.lattice import Lattice
+from discreet.hazmat.lattice import TINY, Lattice
 from discreet.privacy.guarantee import Relation
 from discreet.privacy.neighbours import AddRemove, Replace
 from discreet.privacy.number import Number, exact
@@ -91,14 +91,31 @@ class Grid:
         """The nearest lattice point of each value, halves upward, in steps from the origin: exactly."""
         import numpy as np
 
-        origin = self.origin
-        if not origin:
+        if values.dtype == object:  # floats at once, which gives each what it would get alone
+            floats = np.array([isinstance(value, float) for value in values], dtype=bool)
+            made = np.empty(values.size, dtype=np.int64)
+            made[floats], made[~floats] = self.indices(values[floats].astype(np.float64)), self._moved(values[~floats])
+            return made
+        if not self.origin:
             return np.clip(np.asarray(Lattice(self.step).index(values)), self.first, self.last)
-        moved = [max(self.first, min(self.last, self._nearest(value, origin))) for value in values.tolist()]
-        return np.array(moved, dtype=np.int64)
+        if values.dtype.kind != "f":
+            return np.array(self._moved(values), dtype=np.int64)
+        with np.errstate(all="ignore"):  # whatever overflows is unclear
+            step, origin = float(exact(self.step)), float(self.origin)
+            quotient = (values.astype(np.float64) - origin) / step + 0.5
+            found = np.floor(quotient)
+            margin = (np.abs(values.astype(np.float64)) + origin) / step * 2.0**-48 + 2.0**-48
+            clear = (quotient - found > margin) & (found + 1 - quotient > margin) & (np.abs(quotient) < WIDEST)
+        clear &= TINY < exact(self.step) < 1 / TINY  # else the float of the step may be far from it
+        made = np.clip(np.where(clear, found, 0).astype(np.int64), self.first, self.last)
+        made[~clear] = self._moved(values[~clear])
+        return made
 
-    def _nearest(self, value: Number, origin: Fraction) -> int:
-        return math.floor((exact(value) - origin) / exact(self.step) + Fraction(1, 2))
+    def _moved(self, values: npt.NDArray[Any]) -> list[int]:
+        return [max(self.first, min(self.last, self._nearest(value))) for value in values.tolist()]
+
+    def _nearest(self, value: Number) -> int:
+        return math.floor((exact(value) - self.origin) / exact(self.step) + Fraction(1, 2))
 
     def order_statistics(self, values: npt.NDArray[Any], first: int, last: int) -> Codes:
         """x_first .. x_last in steps, counted from 1, with the bounds beyond the ends."""
@@ -108,9 +125,11 @@ class Grid:
         low, high = max(first, 1), min(last, n)
         out = np.empty(last - first + 1, dtype=np.int64)
         out[: low - first], out[high - first + 1 :] = self.first, self.last
+        mixed = values.dtype == object  # the float 0.3 is below 0.29999999999999999, and counts as 0.3: rounded first
+        values = self.indices(values) if mixed else values
         if low <= high:
             part = np.sort(np.partition(values, [low - 1, high - 1])[low - 1 : high])
-            out[low - first : high - first + 1] = self.indices(part)
+            out[low - first : high - first + 1] = part if mixed else self.indices(part)
         return out
 
 

@@ -8,12 +8,11 @@ the same for counts on a grid.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.errors import ParameterError
-from discreet.hazmat.bad_values import listed, settle
+from discreet.hazmat.bad_values import listed, nearest_float, settle
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,27 +52,18 @@ def reals(values: object) -> Reals:
         raise ParameterError(f"need one row of numbers, got {what}")
     found = settle(array, null=None)  # n is private: what is no number is not there
     if found.dtype == object:  # numpy has no type for whole numbers beyond 64 bits
-        found = np.array([_float(value) for value in found], dtype=np.float64)
+        found = np.array([nearest_float(value) for value in found], dtype=np.float64)
     return np.nan_to_num(np.ascontiguousarray(found, dtype=np.float64), copy=False)  # beyond doubles: the largest
 
 
 def _fast(values: list[Any] | tuple[Any, ...]) -> npt.NDArray[Any]:
-    """As numbers where all are, and else each by itself."""
+    """At once where all are of types that become the same floats one by one; else each by itself.
+
+    Numbers of single or extended precision do not: one NULL among them would have changed all the others.
+    """
     import numpy as np
 
-    try:
-        array = np.asarray(values)
-    except ValueError:  # lists among numbers
-        return listed(values)
-    return array if array.dtype.kind in "iuf" and array.ndim == 1 else listed(values)
-
-
-def _float(value: Any) -> float:  # noqa: ANN401 - any finite number
-    """The nearest number in double precision; one that is too large for it becomes the largest."""
-    try:
-        return float(value)
-    except OverflowError:
-        return sys.float_info.max if value > 0 else -sys.float_info.max
+    return np.asarray(values) if set(map(type, values)) <= {int, float, np.float64} else listed(values)
 
 
 @dataclass(slots=True)
