@@ -222,6 +222,22 @@ def test_whoever_stops_halfway_leaves_no_copy(tmp_path, monkeypatch):
     held.close()
 
 
+def test_what_one_who_was_killed_left_is_gone_with_the_next_copy(tmp_path, monkeypatch):
+    held = curator(written(tmp_path / "visits.csv", rows(50)), tmp_path)
+    with monkeypatch.context() as killed:
+        killed.setattr(os, "fsync", lambda handle: (_ for _ in ()).throw(KeyboardInterrupt))
+        killed.setattr(shutil, "rmtree", lambda *_, **__: None)  # nobody tidies up after a kill
+        with pytest.raises(KeyboardInterrupt):
+            sealing.seal(held.tables["visits"].source)
+    folder = tmp_path / "ledger.db.sealed"
+    left = [path for path in folder.iterdir() if path.is_dir()]
+    copy = sealing.seal(held.tables["visits"].source)
+
+    assert len(left) == 1
+    assert [path for path in folder.iterdir() if path.is_dir()] == [copy]
+    held.close()
+
+
 @pytest.mark.parametrize("name", ["visits.csv", "visits.csv.gz", "visits.tsv", "visits.jsonl", "visits.ndjson.gz"])
 def test_every_kind_of_text_gives_the_same(tmp_path, name):
     separator = "\t" if ".tsv" in name else ","

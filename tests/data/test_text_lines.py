@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.data.engines.bad_lines import LONGEST, WHY
+from discreet.data.engines.bad_lines import LONGEST, MARK, WHY
+from discreet.data.engines import text_blocks
 from discreet.data.engines.text_blocks import blocks
 from discreet.data.engines.text_lines import fields
 from discreet.data.text_file import TextFile
@@ -16,7 +17,7 @@ from tests.scale import counts
 COLUMNS = ("a", "b")
 PLAIN = TextFile("x.csv", header=False, columns=COLUMNS)
 pieces = st.sampled_from(
-    [b"a", b"7", b",", b",", b'"', b'""', b"\r", b"\0", b" ", b";", b"\xc3\xa9", b"\xff", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82"]  # noqa: E501
+    [b"a", b"7", b",", b",", b'"', b'""', b"\r", b"\0", b" ", b";", b"\xc3\xa9", b"\xff", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", MARK]  # noqa: E501
 )  # fmt: skip
 lines = st.lists(st.lists(pieces, max_size=7).map(b"".join), max_size=12)
 
@@ -39,7 +40,7 @@ def alone(line, file=PLAIN):
 @given(lines)
 def test_the_rows_of_a_file_are_those_of_its_lines_one_after_another(given_lines):
     rows, bad = parsed(b"\n".join(given_lines))
-    there = [line for line in given_lines if line.removesuffix(b"\r")]
+    there = [line for line in given_lines if line.removeprefix(MARK).removesuffix(b"\r")]
 
     assert rows == [row for line in given_lines for row in alone(line)]
     assert len(rows) + len(bad) == len(there)
@@ -58,7 +59,7 @@ def test_reordered_and_removed_lines_reorder_and_remove_their_rows_alone(given_l
 def test_a_line_is_what_the_definition_says(line):
     """The compiled loop against the same rules line by line in Python."""
     said = fields(line, ",", '"')
-    row = [tuple(said)] if isinstance(said, list) and len(said) == 2 and line.removesuffix(b"\r") else []
+    row = [tuple(said)] if isinstance(said, list) and len(said) == 2 else []
 
     assert alone(line) == row
 
@@ -126,6 +127,44 @@ def test_every_byte_of_an_encoding_is_read_as_python_reads_it():
     letters = bytes(byte for byte in range(1, 256) if byte not in b'\n\r,"')
 
     assert parsed(letters + b",\n", file)[0] == [(letters.decode("cp437"), None)]
+
+
+def test_no_line_is_read_otherwise_once_it_is_the_first():
+    """A mark that is taken off the first line alone made one person's row depend on the lines before it."""
+    for file in (
+        PLAIN,
+        TextFile("x.csv", header=False, columns=COLUMNS, multiline=True),
+        TextFile("x.jsonl", columns=COLUMNS),
+    ):
+        mine = MARK + (b'{"a": "bob", "b": 1}' if file.json else b'"bob",1')
+        other = b'{"a": "ann", "b": 2}' if file.json else b"ann,2"
+
+        assert parsed(mine, file)[0] == [("bob", "1")]
+        assert parsed(other + b"\n" + mine, file)[0] == [("ann", "2"), ("bob", "1")]
+
+
+@pytest.mark.parametrize("encoding", ["U8", "utf", "UTF_8", "utf 8", "cp65001"])
+def test_no_name_of_utf_8_lets_the_end_of_a_block_cut_a_letter(encoding, monkeypatch):
+    monkeypatch.setattr(text_blocks, "BLOCK", 5)
+    file = TextFile("x.csv", encoding=encoding, header=False, columns=COLUMNS)
+
+    for before in range(6):
+        assert parsed(b"x" * before + ("\u00e9" * 9).encode() + b",1\n", file) == (
+            [("x" * before + "\u00e9" * 9, "1")],
+            [],
+        )
+
+
+def test_short_lines_of_json_with_many_columns_are_read_some_at_a_time(monkeypatch):
+    monkeypatch.setattr(text_blocks, "AT_ONCE", 3)
+    file = TextFile("x.jsonl", columns=COLUMNS)
+    for end in (b"", b"\n"):
+        for many in range(9):
+            data = b"\n".join([b'{"a": 1}'] * many + [b"{", b'{"b": 2}']) + end
+            sizes = [count + len(wrong) for _, count, wrong in blocks(file, io.BytesIO(data), 2)]
+
+            assert max(sizes) <= 3
+            assert parsed(data, file) == ([("1", None)] * many + [(None, "2")], [(many + 1, WHY[8])])
 
 
 def test_nothing_is_quoted_where_no_quote_is_declared():

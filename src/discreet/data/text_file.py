@@ -67,6 +67,7 @@ class TextFile:
             "UTF-8 or an encoding with a byte for each character",
             encoding=self.encoding,
         )
+        object.__setattr__(self, "encoding", codecs.lookup(self.encoding).name)  # "U8" is UTF-8 too
         if self.columns is not None:
             if isinstance(self.columns, str):
                 raise ParameterError(f"need the names of the columns as a list, got {self.columns!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 LONGEST = 4 << 20  # bytes of a line
+MARK = b"\xef\xbb\xbf"  # of byte order in UTF-8
 WHY = (
     "",
     "a quote is open at its end",

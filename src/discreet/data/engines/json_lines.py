@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from discreet.data.engines.bad_lines import CONTROL, ENCODING, JSON, LONG, LONGEST
+from discreet.data.engines.bad_lines import CONTROL, ENCODING, JSON, LONG, LONGEST, MARK
 
 
 class _Twice(ValueError):
@@ -39,7 +39,7 @@ def values(line: bytes, names: Sequence[str]) -> list[str | None] | int:
     """
     if len(line) > LONGEST:
         return LONG
-    line = line.removesuffix(b"\r")
+    line = line.removeprefix(MARK).removesuffix(b"\r")
     if b"\0" in line:
         return CONTROL
     try:

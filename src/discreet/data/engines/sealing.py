@@ -8,7 +8,7 @@
 A curator keeps copies beside its ledger, and a copy there is read until the table has a new version, whatever the files
 hold by then.  Without a curator they are in a folder of this process, removed at its end, and made anew for files that
 changed.  A copy is made in a folder of another name, which is renamed when all of it is on the disk: who stops halfway
-leaves no copy.
+leaves no copy, and what a killed one leaves is removed by the next.
 
 Making one reads private rows.  It happens where rows are read, after the charge, or when the steward asks for it.
 """
@@ -131,6 +131,9 @@ def seal(file: TextFile) -> Path:
     make_private(copy.parent)
     with _one_at_a_time(copy.with_suffix(".lock")):
         if not (copy / "seal.json").is_file():
+            for left in copy.parent.glob(f"{copy.name}.*"):  # by one who died while making it
+                if left.is_dir():
+                    shutil.rmtree(left)
             _make(file, copy)
     return copy
 
@@ -247,7 +250,10 @@ def _created(path: Path) -> IO[bytes]:
 def _one_at_a_time(lock: Path) -> Iterator[None]:
     with _created(lock) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)  # a child that was forked meanwhile holds the file open
 
 
 def _make(file: TextFile, copy: Path) -> None:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BLOCK = 8 << 20  # bytes that are read at a time
-AT_ONCE = 1 << 16  # bad lines of one block that are told at a time
-_BOM = b"\xef\xbb\xbf"
+AT_ONCE = 1 << 16  # bad lines of one block that are told at a time, and lines of JSON that are read at a time
 Block = tuple[Sequence["pa.Array"], int, list[tuple[int, str]]]  # columns, rows, and the bad lines with their numbers
 
 
@@ -30,7 +29,7 @@ def opened(file: TextFile, path: str) -> IO[bytes]:
 
 def names_of(file: TextFile, path: str) -> list[str]:
     """The names of one file's columns.  What is wrong with a header line is told without a byte of it."""
-    from discreet.data.engines.bad_lines import LONGEST, WHY
+    from discreet.data.engines.bad_lines import LONGEST, MARK, WHY
     from discreet.data.engines.text_lines import fields
 
     if file.json or not file.header:
@@ -38,7 +37,7 @@ def names_of(file: TextFile, path: str) -> list[str]:
         return list(file.columns)
     with opened(file, path) as source:
         line = source.readline(LONGEST + 2)
-    line = _in_utf8(file, line.removeprefix(_BOM)).removesuffix(b"\n")
+    line = _in_utf8(file, line.removeprefix(MARK)).removesuffix(b"\n")
     listed = fields(line, file.separator or ",", file.quote)
     if not isinstance(listed, list):
         raise SourceError(f"the header line of {path!r} is bad: {WHY[listed]}", declared=path)
@@ -51,7 +50,7 @@ def names_of(file: TextFile, path: str) -> list[str]:
 
 def _in_utf8(file: TextFile, block: bytes) -> bytes:
     """Bytes without a character in their encoding become bytes that are no UTF-8, so that their line is bad."""
-    if file.encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+    if file.encoding == "utf-8":  # a character may be cut at the end of a block
         return block
     return block.decode(file.encoding, "surrogateescape").encode("utf-8", "surrogatepass")
 
@@ -65,7 +64,7 @@ def blocks(file: TextFile, source: IO[bytes], columns: int) -> Iterable[Block]:
     while True:
         read = source.read(BLOCK)
         if first:
-            read, first = read.removeprefix(_BOM), False
+            first = False
             if file.header and not file.json:
                 read, line = _after_header(source, read), 2
         ended = not read
@@ -134,7 +133,9 @@ def _parsed_json(file: TextFile, block: bytes, columns: int, line: int, *, ended
     assert file.columns is not None
     used = len(block) if ended else block.rfind(b"\n") + 1
     rows, wrong = list[list[str | None]](), list[tuple[int, str]]()
-    lines = block[:used].split(b"\n")
+    lines = block[:used].split(b"\n", AT_ONCE)
+    rest = lines.pop() if len(lines) > AT_ONCE else b""  # a short line may have many columns
+    used -= len(rest)
     for place, one in enumerate(lines):
         if one and one != b"\r":
             found = json_lines.values(one, file.columns)
@@ -143,4 +144,4 @@ def _parsed_json(file: TextFile, block: bytes, columns: int, line: int, *, ended
             else:
                 rows.append(found)
     made = [pa.array([row[place] for row in rows], pa.string()) for place in range(columns)]
-    return (made, len(rows), wrong), used, len(lines) - 1, False
+    return (made, len(rows), wrong), used, block.count(b"\n", 0, used), bool(rest)

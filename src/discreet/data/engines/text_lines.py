@@ -2,6 +2,8 @@
 
 f(line), for the bytes of a physical line, which ends with a line feed or with the file:
 
+    a byte order mark before it is no part of it, whichever line it is: of two files that were put together, and of one
+        whose first line somebody took away, every line is what it was
     a carriage return before the line feed belongs to the end of the line; an empty line is no row
     a field that begins with the quote ends at the next quote that is not doubled, and a doubled one stands for one;
     what follows must be a separator or the end; in a field that does not begin with it the quote is any character
@@ -20,7 +22,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from discreet.data.engines.bad_lines import AFTER, CONTROL, ENCODING, FEW, LONG, LONGEST, MANY, OPEN
+from discreet.data.engines.bad_lines import AFTER, CONTROL, ENCODING, FEW, LONG, LONGEST, MANY, MARK, OPEN
 from discreet.data.engines.kernels import compiled
 
 
@@ -34,7 +36,7 @@ def fields(line: bytes, separator: str, quote: str | None) -> list[str | None] |
     """
     if len(line) > LONGEST:
         return LONG
-    line = line.removesuffix(b"\r")
+    line = line.removeprefix(MARK).removesuffix(b"\r")
     if b"\r" in line or b"\0" in line:
         return CONTROL
     try:
@@ -132,7 +134,9 @@ def split(data, size, ended, separator, quote, columns, multiline, starts, ends,
     """
     rows, lines, wrong, i = 0, 0, 0, 0
     while i < size and wrong < bad.shape[0]:
-        first, why, high = i, 0, False
+        begin, first, why, high = i, i, 0, False
+        if size - i >= 3 and data[i] == 0xEF and data[i + 1] == 0xBB and data[i + 2] == 0xBF:
+            first += 3
         if multiline:
             end = end_of_record(data, first, size, separator, quote)
             for k in range(first, end):
@@ -155,7 +159,7 @@ def split(data, size, ended, separator, quote, columns, multiline, starts, ends,
         if multiline:
             for k in range(first, end):
                 lines += data[k] == 10
-        if end - first > LONGEST:
+        if end - begin > LONGEST:
             why = LONG
         if end > first and data[end - 1] == 13:
             end -= 1
