@@ -24,6 +24,7 @@ from discreet.ledger.witness import State
 from discreet.ledger.witness_file import FileWitness
 from discreet.ledger.witness_postgres import PostgresWitness
 from discreet.privacy.guarantee import PureDP
+from discreet.synthesis.adaptive import Adaptive
 from tests.faults import life, witnessed
 from tests.faults.processes import Child, run
 
@@ -358,6 +359,90 @@ def test_releases_models_and_synthetic_data_are_drawn_under_the_charge_that_wait
             order()
 
             assert _spends(curator.ledger) == number
+
+
+@pytest.fixture
+def stopped(tmp_path, monkeypatch):
+    """A run of synthetic data that ended in its third round: what to call, and what lies beside it, with its ledger."""
+    witness, folder, real, done = InMemory(), tmp_path / "work", Adaptive._measure, count()
+    folder.mkdir()
+
+    def synthesize() -> object:
+        with _curator(folder / "ledger.db", witness) as curator:
+            return curator.synthesize(
+                table="visits", columns=["ward", "age"], epsilon="1/10", checkpoint=folder / "r.json"
+            )
+
+    def ending(self, *given):
+        if next(done) == 2:
+            raise MemoryError
+        return real(self, *given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Adaptive, "_measure", ending)
+        with pytest.raises(dc.errors.DiscreetError, match="the run failed"):
+            synthesize()
+    shutil.copytree(folder, tmp_path / "yesterday")
+    return synthesize, folder, witness
+
+
+def _put_back(folder: Path) -> None:
+    shutil.rmtree(folder)
+    shutil.copytree(folder.with_name("yesterday"), folder)
+
+
+def test_a_run_that_ended_does_not_go_on_again_from_a_copy_of_its_file_and_ledger(stopped):
+    """No charge came after it, so that only the run's end tells the copy from the ledger."""
+    synthesize, folder, witness = stopped
+    synthesize()
+    with _curator(folder / "ledger.db", witness) as curator:
+        assert _spends(curator.ledger) == 1
+        curator.ledger.verify()
+        assert "a stopped run goes on under entry" in curator.ledger.report().to_html()
+    _put_back(folder)
+
+    with pytest.raises(LedgerError, match="an old copy was put in its place"):
+        synthesize()
+
+
+def test_of_two_copies_of_a_stopped_run_one_goes_on(stopped, monkeypatch):
+    synthesize, folder, _ = stopped
+    with monkeypatch.context() as patched:  # the first one goes on, and stops again
+        patched.setattr(Adaptive, "_measure", lambda *_: 1 / 0)
+        with pytest.raises(dc.errors.DiscreetError, match="the run failed"):
+            synthesize()
+    _put_back(folder)
+
+    with pytest.raises(LedgerError, match="an old copy was put in its place"):
+        synthesize()
+
+
+def test_a_stopped_run_waits_until_its_witness_is_there(stopped):
+    synthesize, folder, witness = stopped
+    for fault in ("unreachable", "unwritable"):
+        setattr(witness, fault, True)
+        file = (folder / "r.json").read_bytes()
+        with pytest.raises(LedgerError, match="nothing was"):
+            synthesize()
+        assert (folder / "r.json").read_bytes() == file
+        setattr(witness, fault, False)
+    witness.writes_and_fails = True  # seen, and nobody knows: what was read before is not drawn anew for that
+    with pytest.raises(LedgerError, match="nothing was read"):
+        synthesize()
+    witness.writes_and_fails = False
+    with _curator(folder / "ledger.db", witness) as curator:
+        assert curator.ledger.unread() == frozenset()
+    synthesize()
+    with _curator(folder / "ledger.db", witness) as curator:
+        assert _spends(curator.ledger) == 1
+
+
+def test_a_stopped_run_of_a_ledger_with_a_witness_does_not_go_on_without_it(stopped):
+    _, folder, _ = stopped
+    with pytest.raises(LedgerError, match="this ledger has a witness"):
+        dc.Curator({"visits": _visits()}, budget=dc.PureDP(1), ledger=folder / "ledger.db").synthesize(
+            table="visits", columns=["ward", "age"], epsilon="1/10", checkpoint=folder / "r.json"
+        )
 
 
 def test_the_steward_moves_the_witness_too(tmp_path):

@@ -108,7 +108,7 @@ def test_the_twin_that_locks_and_reads_in_one_statement_sees_the_past(schema_url
         return read(self)
 
     plain = statements.LAST
-    monkeypatch.setattr(postgres, "lock", lambda connection: None)
+    monkeypatch.setattr(postgres, "lock", lambda connection, *, whole: None)
     monkeypatch.setattr(Transaction, "last", last)
 
     assert _behind_another(schema_url) == ["the head of the ledger is not its last entry; run verify"]

@@ -208,9 +208,9 @@ class Curator(Batches):
         paid(receipt, cost)
         return receipt, None
 
-    def _keep(self, receipt: Receipt, answer: bytes) -> None:
-        """Store what was paid for: from now on the same order is free."""
-        self.ledger.store(receipt, answer)
+    def _keep(self, receipt: Receipt, answer: bytes, *, ends: bool = False) -> None:
+        """Store what was paid for: from now on the same order is free, and what it `ends` is not resumed."""
+        self.ledger.store(receipt, answer, ends=ends)
         kept()
 
     def _engine_for(self, step: Plan) -> Engine:

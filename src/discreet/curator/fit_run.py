@@ -116,7 +116,9 @@ def fit(
             order.reading.ready()  # a missing file or column is free
             receipt = _owed(curator, order, analyst, fresh=fresh)
         goes_on = receipt is not None
-        if receipt is None:
+        if receipt is not None:
+            curator.ledger.resume(receipt)
+        else:
             receipt, stored = curator._charge(
                 order.cost, [table], text=order.text(), key=key, analyst=analyst, fresh=fresh
             )
@@ -126,7 +128,7 @@ def fit(
         else:
             fitted._paid_by(receipt.hash, goes_on=goes_on)
             guarded(lambda: order.reading.through(lambda data: order.fitted(fitted, data, curator._rng)))
-            curator._keep(receipt, to_bytes(fitted))
+            curator._keep(receipt, to_bytes(fitted), ends=getattr(model, "checkpoint", None) is not None)
         fitted._ended(receipt.hash)
     fitted.receipt = receipt  # type: ignore[attr-defined]
     return fitted

@@ -122,7 +122,9 @@ def synthesize(
         receipt = (
             None if checkpoint is None or stored is not None else _owed(curator, checkpoint, order, analyst, fresh)
         )
-        if receipt is None:
+        if receipt is not None:
+            curator.ledger.resume(receipt)
+        else:
             receipt, stored = curator._charge(
                 order.cost, [table], text=order.text(), key=key, analyst=analyst, fresh=fresh
             )
@@ -130,7 +132,7 @@ def synthesize(
             fit = {"rng": curator._rng, "progress": run.get("progress", False)}
             fit |= {} if checkpoint is None else {"checkpoint": checkpoint, "mark": receipt.hash}
             made = guarded(lambda: reading.through(lambda data: synthesizer.fit(_rows(data), **fit)))
-            curator._keep(receipt, to_bytes(made))
+            curator._keep(receipt, to_bytes(made), ends=checkpoint is not None)
             if checkpoint is not None:
                 remove(checkpoint)
         else:

@@ -200,7 +200,7 @@ class Book:
                 self._bound([table], unit)
             case {"kind": "recovery", "totals": list(totals)}:
                 self.recover(read_totals(totals))
-            case {"kind": "genesis" | "answer" | "format" | "witness"}:
+            case {"kind": "genesis" | "answer" | "resumption" | "format" | "witness"}:
                 pass
             case _:
                 raise LedgerError(f"entry {record.get('id')} is of an unknown form")

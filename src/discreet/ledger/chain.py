@@ -54,6 +54,7 @@ class Entry:
         cap          unit, scope (unit, table or analyst), name, cap, rho_cap; reason where one was given
         spend        unit, tables, analyst, query, key, version, price, event, secure
         answer       of (the number of a spend), digest, size
+        resumption   of (the number of a spend whose run was stopped and goes on)
         format       format (from here on)
         top_up       unit, cap, rho_cap, reason
         renewal      unit, period, cap, rho_cap, reason

@@ -42,6 +42,7 @@ from discreet.privacy.guarantee import Guarantee
 if TYPE_CHECKING:
     from discreet.ledger.report import Report
     from discreet.ledger.store import Store
+    from discreet.ledger.transaction import Transaction
     from discreet.ledger.watch import Watch
     from discreet.ledger.witness import State, Witness
 
@@ -280,23 +281,39 @@ class Ledger:
         with self._store.turns.turn(number(analyst, checked_name("key", key))):
             yield
 
-    def store(self, receipt: Receipt, answer: bytes) -> None:
-        """Keep the answer that a receipt paid for, durably, before it is handed out."""
+    def resume(self, receipt: Receipt) -> None:
+        """Let the witness see that a stopped run goes on under a charge of its own: an old copy is refused, free.
+
+        To be called before it reads again, in the turn of the charge's key; without a witness it changes nothing.
+        """
+        with self._store.writing() as transaction:
+            last = transaction.last()
+            if self._store.watch is None and transaction.held is None:
+                return
+            _own(transaction, receipt)
+            if transaction.answered(receipt.id):
+                raise LedgerError(f"receipt {receipt.id} has an answer already; its run has ended")
+            transaction.append(link(last, kind="resumption", time=now(), of=receipt.id))
+            transaction.claim(receipt.id)
+
+    def store(self, receipt: Receipt, answer: bytes, *, ends: bool = False) -> None:
+        """Keep the answer that a receipt paid for, durably, before it is handed out.
+
+        If it `ends` a run that could be resumed from a file, the witness sees it: no copy of both goes on after it.
+        """
         require(isinstance(answer, bytes), "an answer in bytes", answer=type(answer).__name__)
         if receipt.replayed:
             raise LedgerError("an earlier call paid for this receipt; only that call may store its answer")
         with self._store.writing() as transaction:
             last = transaction.last()
-            spend = transaction.entry(receipt.id)
-            if spend is None or spend.hash != receipt.hash:
-                raise LedgerError(f"receipt {receipt.id} is not from this ledger")
+            _own(transaction, receipt)
             stored = transaction.answer(receipt.id)
             if stored is not None and stored[1] == answer:
                 return
             if stored is not None:
                 raise LedgerError(f"receipt {receipt.id} has an answer already; a second draw is a second release")
             entry = link(last, kind="answer", time=now(), of=receipt.id, digest=digest(answer), size=len(answer))
-            transaction.append(entry, moves=False)
+            transaction.append(entry, moves=ends)
             transaction.keep(receipt.id, entry.id, answer)
 
     def recall(self, key: str, *, analyst: str | None = None) -> bytes | None:
@@ -388,6 +405,13 @@ def _seen(watch: Watch | None) -> tuple[State | None, LedgerError | None]:
         return None if watch is None else watch.look(), None
     except Unreachable as error:
         return None, error
+
+
+def _own(transaction: Transaction, receipt: Receipt) -> None:
+    """Refuse a receipt of another ledger."""
+    spend = transaction.entry(receipt.id)
+    if spend is None or spend.hash != receipt.hash:
+        raise LedgerError(f"receipt {receipt.id} is not from this ledger")
 
 
 def _witnessed(witness: Entry | None, spend: int, answer: bytes) -> bool:

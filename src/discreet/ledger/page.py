@@ -158,6 +158,8 @@ def _what(record: dict[str, object]) -> str:
             return query
         case {"kind": "answer", "of": spend, "digest": digest, "size": size}:
             return f"answer to entry {spend}: {size} bytes, SHA-256 {digest}"
+        case {"kind": "resumption", "of": spend}:
+            return f"a stopped run goes on under entry {spend}"
         case {"kind": "format", "format": number}:
             return f"format {number} from here on"
         case {"kind": "witness", "state": state}:

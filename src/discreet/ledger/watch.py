@@ -12,6 +12,7 @@ Theorem.  Let the witness keep what it promises (`discreet.ledger.witness`) and 
 ledger there ever are, restored or forked, at any time, everything that was read under this witness was charged in one
 chain of entries, the witness's: so all of it together is within the caps.  And nothing was read under a spend of that
 chain which the witness has as `unread`, or has not seen; it may be drawn once, by whoever takes it off by step 4.
+To go on with a stopped run is an entry too, made by these steps, and so is the answer that ends it.
 Proof: docs/theory/ledger.md#witnessed.
 """
 

@@ -52,7 +52,7 @@ class Announced:
     paying: bool = False
     receipt: Receipt | None = None  # of what this order has spent
     held: ExitStack | None = None  # where an answer is stored when its reply is made: turns last until this is closed
-    made: tuple[Receipt, bytes] | None = None  # an answer that waits for its reply
+    made: tuple[Receipt, bytes, bool] | None = None  # an answer that waits for its reply
 
     def spend(self, item: Price | Item, *, fresh: bool = False, key: str | None = None, **request: Any) -> Receipt:  # noqa: ANN401 - as a ledger takes it
         """Spend, before and after which the parent hears of it."""
@@ -83,9 +83,13 @@ class Announced:
             self.tell({"event": "charged", "receipt": written(receipt)})
         return receipt
 
-    def store(self, receipt: Receipt, answer: bytes) -> None:
+    def resume(self, receipt: Receipt) -> None:
+        """As the ledger's; the parent has heard that rows may be read."""
+        self.inner.resume(receipt)
+
+    def store(self, receipt: Receipt, answer: bytes, *, ends: bool = False) -> None:
         """Store, or keep until `settle`."""
-        self.made = (receipt, answer)
+        self.made = (receipt, answer, ends)
         if self.held is None:
             self.settle()
 
@@ -93,14 +97,14 @@ class Announced:
         """Wait for the moment, and store; what comes late is given up."""
         if self.made is None:
             return
-        (receipt, answer), self.made = self.made, None
+        (receipt, answer, ends), self.made = self.made, None
         if self.moment is not None:
             moment = self.moment()
             left = moment - time.monotonic()
             if left < -LATE and self.exact:
                 raise Overrun("the answer was not ready in time")
             time.sleep(max(0.0, left))
-        self.inner.store(receipt, answer)
+        self.inner.store(receipt, answer, ends=ends)
 
     @property
     def touched(self) -> bool:
