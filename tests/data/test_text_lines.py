@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.data.engines.bad_lines import LONGEST, MARK, WHY
 from discreet.data.engines import text_blocks
+from discreet.data.engines.bad_lines import LONGEST, MARK, WHY
 from discreet.data.engines.text_blocks import blocks
 from discreet.data.engines.text_lines import fields
 from discreet.data.text_file import TextFile
