@@ -8,7 +8,7 @@ PEERS := .venv/.peers
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check services format acceptance bench docs reference promises gallery lock clean
+.PHONY: help setup demo test check services format acceptance bench quick docs reference promises gallery lock clean
 
 help:  ## List the targets.
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -49,6 +49,9 @@ acceptance: services  ## The long checks at full counts and with fresh noise, wi
 
 bench: $(PEERS)  ## Speed and accuracy against peers and against the limit.
 	$(BIN)/python -m benchmarks
+
+quick: $(READY)  ## Every benchmark at its smallest size, to see that all run: no peer is installed, no figure written.
+	$(BIN)/python -m benchmarks --quick
 
 docs: $(READY)  ## Build the documentation into site/.
 	$(BIN)/mkdocs build --strict

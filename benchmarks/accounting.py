@@ -6,17 +6,19 @@ Three workloads: 100,000 mechanisms of epsilon 0.001 (its exact value has a clos
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import time
 from collections.abc import Callable, Sequence
 
-from benchmarks import Row, publish
+from benchmarks import Row, absent, publish, size
 from discreet.composition import best, concentrated, optimal
 from discreet.composition.price import Item
 from discreet.privacy.event import Event, GaussianEvent, LaplaceEvent
 from discreet.privacy.guarantee import PureDP
 
 DELTA = 1e-6
+MANY, FEW = size(100_000, quick=1000), size(1000, quick=20)  # releases
 EXACT_MANY = 1.3675498  # the closed form of Kairouz, Oh, Viswanath 2015, from below
 
 
@@ -31,9 +33,9 @@ def _zcdp(items: Sequence[Item]) -> float:
 
 
 def measure() -> list[Row]:
-    many = [PureDP(0.001)] * 100_000
+    many = [PureDP(0.001)] * MANY
     gaussian, laplace = GaussianEvent(sigma=50, sensitivity=1), LaplaceEvent(scale=100, sensitivity=1)
-    mixed: list[Event] = [*[gaussian] * 1000, *[laplace] * 1000]
+    mixed: list[Event] = [*[gaussian] * FEW, *[laplace] * FEW]
     rows: list[Row] = []
     optimal([PureDP(0.5)] * 3, delta=DELTA)  # imports
     epsilon, seconds = _timed(lambda: float(optimal(many, delta=DELTA).epsilon))
@@ -58,7 +60,7 @@ def measure() -> list[Row]:
             Row(what=f"{name}: epsilon", value=epsilon, unit=""),
             Row(what=f"{name}: CPU", value=seconds, unit="s"),
         ]
-    return rows + _dp_accounting()
+    return rows + _dp_accounting() + _prv_accountant()
 
 
 def _dp_accounting() -> list[Row]:
@@ -72,7 +74,7 @@ def _dp_accounting() -> list[Row]:
             one = pld.from_privacy_parameters(
                 pld.common.DifferentialPrivacyParameters(0.001, 0), value_discretization_interval=grid
             )
-            return one.self_compose(100_000).get_epsilon_for_delta(DELTA)
+            return one.self_compose(MANY).get_epsilon_for_delta(DELTA)
 
         epsilon, seconds = _timed(run)
         name = f"dp-accounting, 100,000 x 0.001, grid {grid:g}"
@@ -81,6 +83,27 @@ def _dp_accounting() -> list[Row]:
             Row(what=f"{name}: CPU", value=seconds, unit="s"),
         ]
     return rows
+
+
+def _prv_accountant() -> list[Row]:
+    """Microsoft's, an upper bound to a hundredth, on the second workload."""
+    if importlib.util.find_spec("prv_accountant") is None:
+        return [absent("prv-accountant")]
+    import prv_accountant as prv
+
+    def run() -> float:
+        releases = [prv.GaussianMechanism(noise_multiplier=50), prv.LaplaceMechanism(mu=1 / 100)]
+        accountant = prv.PRVAccountant(
+            prvs=releases, max_self_compositions=[FEW, FEW], eps_error=0.01, delta_error=DELTA / 1000
+        )
+        return float(accountant.compute_epsilon(DELTA, num_self_compositions=[FEW, FEW])[2])
+
+    epsilon, seconds = _timed(run)
+    name = "prv-accountant, 1,000 Gaussian + 1,000 Laplace"
+    return [
+        Row(what=f"{name}: epsilon", value=epsilon, unit=""),
+        Row(what=f"{name}: CPU", value=seconds, unit="s"),
+    ]
 
 
 if __name__ == "__main__":

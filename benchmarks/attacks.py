@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, publish, size
 from discreet.attacks import (
     TraitorTracing,
     fingerprint_audit,
@@ -26,8 +26,8 @@ from discreet.attacks.confidence import upper
 from discreet.structured.marginals.fourier import walsh_hadamard
 
 STRATEGIES = ("interleaving", "majority", "minority", "ones", "coin")
-TRIALS = 2000  # of each strategy
-USERS, COALITION = 100, 20
+TRIALS = size(2000, quick=4)  # of each strategy
+USERS, COALITION = size((100, 20), quick=(20, 4))
 
 
 def measure(trials: int = TRIALS) -> list[Row]:
@@ -35,7 +35,7 @@ def measure(trials: int = TRIALS) -> list[Row]:
 
 
 def _linear() -> list[Row]:
-    people, rng = 2000, np.random.default_rng(0)
+    people, rng = size(2000, quick=60), np.random.default_rng(0)
     secret, asked = rng.integers(0, 2, people), random_subsets(people, 4 * people, seed=1)
     noisy = asked.astype(float) @ secret + rng.uniform(-0.1, 0.1, len(asked)) * math.sqrt(people)
     start = time.perf_counter()
@@ -62,7 +62,7 @@ def _linear() -> list[Row]:
 def _highs() -> list[Row]:
     from scipy.optimize import linprog
 
-    people, rng = 200, np.random.default_rng(0)
+    people, rng = size(200, quick=40), np.random.default_rng(0)
     asked, secret = random_subsets(people, 4 * people, seed=1).astype(float), rng.integers(0, 2, people)
     answers = asked @ secret + rng.uniform(-0.2, 0.2, len(asked)) * math.sqrt(people)
     start = time.perf_counter()
@@ -81,7 +81,7 @@ def _highs() -> list[Row]:
 
 
 def _hadamard() -> list[Row]:
-    people, rng = 1 << 20, np.random.default_rng(0)
+    people, rng = 1 << size(20, quick=10), np.random.default_rng(0)
     secret = rng.integers(0, 2, people)
     signed = walsh_hadamard(secret[None].astype(float))[0]
     answers = (signed + signed[0]) / 2
@@ -97,7 +97,7 @@ def _hadamard() -> list[Row]:
 
 def _traitors() -> list[Row]:
     start = time.perf_counter()
-    scheme = TraitorTracing.generate(50, seed=1)
+    scheme = TraitorTracing.generate(size(50, quick=12), seed=1)
     sent = scheme.broadcast()
     decoders = [pirate(scheme.records[:10], lambda copies, one=one: mixed(copies, one, seed=2)) for one in STRATEGIES]
     accused = [scheme.trace(decoder(sent)) for decoder in decoders]
@@ -144,7 +144,7 @@ def _tardos(trials: int) -> list[Row]:
 
 
 def _audit() -> list[Row]:
-    found = fingerprint_audit(lambda counts: counts, users=5, trials=200, delta=0.01, seed=1)
+    found = fingerprint_audit(lambda counts: counts, users=5, trials=size(200, quick=40), delta=0.01, seed=1)
     return [Row(what="exact means by fingerprints: epsilon at least", value=found.epsilon, unit="")]
 
 

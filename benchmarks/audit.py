@@ -7,11 +7,11 @@ import time
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, publish, size
 from discreet.attacks import audit_one_run, audit_scores
 from discreet.privacy.guarantee import GaussianDP
 
-SIDE, CANARIES, TRIES = 100_000, 5000, 20
+SIDE, CANARIES, TRIES = size((100_000, 5000, 20), quick=(2000, 200, 2))
 SHARES = {0.5: 0.95, 1: 0.97, 2: 0.98}
 
 

@@ -10,11 +10,11 @@ import statistics
 import sys
 import time
 
-from benchmarks import Row, publish
+from benchmarks import Row, publish, size
 from discreet.attacks import audit
 from discreet.mechanisms import Laplace
 
-SAMPLES, TIMES = 1_000_000, 9
+SAMPLES, TIMES = size((1_000_000, 9), quick=(10_000, 3))
 
 
 def measure() -> list[Row]:

@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, absent, publish, size
 from discreet.bounds import best, determinant_bound, discrepancy, gamma2
 from discreet.bounds.discrepancy_vector import vector_bound
 from discreet.data import Boolean, Domain
 from discreet.privacy.guarantee import ZCDP
 from discreet.queries import marginals, thresholds
 
-SIZES = ((14, 14), (14, 100), (16, 64))
+SIZES = size(((14, 14), (14, 100), (16, 64)), quick=((6, 6), (6, 20)))
+BITS = size(10, quick=4)
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -54,12 +55,12 @@ def _hereditary() -> list[Row]:
 def _vector() -> list[Row]:
     """The certified bound against the value of the relaxation by an independent solver."""
     rows = []
-    for columns in (16, 40):
+    for columns in size((16, 40), quick=(8,)):
         matrix = np.random.default_rng(columns).integers(0, 2, (columns, columns))
         found, seconds = _timed(lambda matrix=matrix, columns=columns: vector_bound(matrix, columns))
         rows.append(Row(what=f"vector colouring, {columns} cells: time", value=seconds, unit="cpu s"))
         if importlib.util.find_spec("cvxpy") is None:
-            rows.append(Row(what="cvxpy is not installed", value=0, unit=""))
+            rows.append(absent("cvxpy"))
             continue
         value, spent = _timed(lambda matrix=matrix: _relaxation(matrix))
         ratio = math.sqrt(found.squared / value)
@@ -92,12 +93,12 @@ def _relaxation(matrix: np.ndarray) -> float:
 
 def _gamma2() -> list[Row]:
     """Certificates to a thousandth."""
-    rows = []
+    rows, sets = [], size(128, quick=12)
     for name, workload in (
-        ("thresholds(256)", thresholds(256)),
-        ("thresholds(512)", thresholds(512)),
-        ("2-way marginals of 10 bits", marginals(Domain({f"b{i}": Boolean() for i in range(10)}), 2)),
-        ("128 random sets of 128 cells", np.random.default_rng(1).integers(0, 2, (128, 128))),
+        ("thresholds(256)", thresholds(size(256, quick=16))),
+        ("thresholds(512)", thresholds(size(512, quick=32))),
+        ("2-way marginals of 10 bits", marginals(Domain({f"b{i}": Boolean() for i in range(BITS)}), 2)),
+        ("128 random sets of 128 cells", np.random.default_rng(1).integers(0, 2, (sets, sets))),
     ):
         found, seconds = _timed(lambda workload=workload: gamma2(workload))
         rows.append(
@@ -114,9 +115,10 @@ def _gamma2() -> list[Row]:
 
 
 def _others() -> list[Row]:
-    matrix = np.random.default_rng(3).integers(0, 2, (100, 100))
+    sets = size(100, quick=12)
+    matrix = np.random.default_rng(3).integers(0, 2, (sets, sets))
     found, seconds = _timed(lambda: determinant_bound(matrix))
-    workload = marginals(Domain({f"b{i}": Boolean() for i in range(10)}), 2)
+    workload = marginals(Domain({f"b{i}": Boolean() for i in range(BITS)}), 2)
     bound, spent = _timed(lambda: best(workload, n=10_000, guarantee=ZCDP(0.1)))
     return [
         Row(what="determinant bound, 100 random sets of 100 cells", value=found.value, unit=""),

@@ -8,6 +8,7 @@ this process and all that it started (the JVM, the server), which other work on 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import shutil
@@ -19,7 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import Row, absent, publish
+from benchmarks import Row, absent, publish, size
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,18 +30,21 @@ if TYPE_CHECKING:
     from discreet.data.table import Table
 
 CACHE = Path(__file__).resolve().parent.parent / ".cache"
-SIZES = (100_000, 1_000_000, 10_000_000)
-ALIKE = 1_000_000  # rows at which the engines are compared
+SIZES = size((100_000, 1_000_000, 10_000_000), quick=(10_000, 20_000))
+ALIKE = size(1_000_000, quick=20_000)  # rows at which the engines are compared
 WARDS = [f"ward-{i:02d}" for i in range(20)]
 PLAIN = "SELECT ward, COUNT(*), SUM(LEAST(GREATEST(cost, 0), 5000)) FROM {} WHERE age >= 18 GROUP BY ward"
-ROUNDS = 2
+ROUNDS = size(2, quick=1)
+TICK = 1 / os.sysconf("SC_CLK_TCK")  # what CPU seconds are counted in
 Took = tuple[float, float]  # wall and CPU, in seconds
 
 
 def measure() -> list[Row]:
     rows = _embedded() + _postgres()
     if shutil.which("java") is None:
-        return [*rows, Row(what="Spark: not measured, Java is not installed", value=float("nan"), unit="")]
+        return [*rows, absent("Spark: Java is not installed")]
+    if importlib.util.find_spec("pyspark") is None:
+        return [*rows, absent("Spark: pyspark is not installed")]
     return rows + _spark()
 
 
@@ -50,7 +54,7 @@ def _compared(name: str, least: dict[str, Took]) -> list[Row]:
         made.append(Row(what=f"{name}: {what}", value=wall, unit="s"))
         made.append(Row(what=f"{name}: {what}, CPU", value=cpu, unit="s"))
         if what != "plain query":
-            ratio = cpu / least["plain query"][1]
+            ratio = cpu / max(least["plain query"][1], TICK)
             made.append(Row(what=f"{name}: {what} / plain query, CPU", value=ratio, unit="x"))
     return made
 
@@ -80,7 +84,7 @@ def _postgres() -> list[Row]:
 
         from tests.services import start
     except ImportError:
-        return [Row(what="PostgreSQL: not measured, psycopg is not installed", value=float("nan"), unit="")]
+        return [absent("PostgreSQL: psycopg is not installed")]
     from discreet.data.engines.postgres import Postgres
 
     folder = Path(tempfile.mkdtemp(prefix="discreet-pg-"))
@@ -117,16 +121,16 @@ def _spark() -> list[Row]:
 
     rows, ours = [], dict[int, float]()
     with _session() as session:
-        for size in SIZES:
-            frame = session.read.parquet(str(_visits(size)))
+        for rows_read in SIZES:
+            frame = session.read.parquet(str(_visits(rows_read)))
             frame.createOrReplaceTempView("visits")
             works: dict[str, Callable[[], object]] = {
                 "plain query": lambda: session.sql(PLAIN.format("visits")).collect(),
                 "bounded, SQL": _run(Spark(session), "spark://visits"),
             }
             least = _least(works)
-            ours[size] = least["bounded, SQL"][1]
-            rows += _compared(f"Spark local[2], {size:,} rows", least)
+            ours[rows_read] = least["bounded, SQL"][1]
+            rows += _compared(f"Spark local[2], {rows_read:,} rows", least)
     slope = (ours[SIZES[-1]] - ours[SIZES[-2]]) / (SIZES[-1] - SIZES[-2])
     rows.append(Row(what="Spark local[2]: each further million rows, bounded, CPU", value=1e6 * slope, unit="s"))
     growth = ours[SIZES[-1]] / ours[SIZES[-2]] / (SIZES[-1] / SIZES[-2])
@@ -191,7 +195,7 @@ def _cpu() -> float:
     ours = {os.getpid()}
     while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
         ours |= more
-    return sum(spent.get(pid, 0) for pid in ours) / os.sysconf("SC_CLK_TCK")
+    return sum(spent.get(pid, 0) for pid in ours) * TICK
 
 
 def _run(engine: Engine, source: object) -> Callable[[], object]:
@@ -222,21 +226,21 @@ def _declared(source: object) -> tuple[Table, Aggregation]:
     return table, plan
 
 
-def _visits(size: int) -> Path:
-    """Visits of size / 5 patients."""
+def _visits(rows: int) -> Path:
+    """Visits of rows / 5 patients."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    path = CACHE / f"engines-{size}.parquet"
+    path = CACHE / f"engines-{rows}.parquet"
     if not path.exists():
         CACHE.mkdir(exist_ok=True)
         rng = np.random.default_rng(1)
         columns = {
-            "patient": rng.integers(0, size // 5, size),
-            "ward": pa.array(np.array(WARDS)[rng.integers(0, len(WARDS), size)]),
-            "age": rng.integers(0, 120, size).astype(np.int32),
-            "cost": np.round(rng.gamma(2, 300, size), 2),
+            "patient": rng.integers(0, rows // 5, rows),
+            "ward": pa.array(np.array(WARDS)[rng.integers(0, len(WARDS), rows)]),
+            "age": rng.integers(0, 120, rows).astype(np.int32),
+            "cost": np.round(rng.gamma(2, 300, rows), 2),
         }
         pq.write_table(pa.table(columns), path, row_group_size=1 << 18)
     return path

@@ -1,11 +1,12 @@
 """Estimators against diffprivlib's and against none: accuracy or R2 on held-out rows, all in one run.
 
-    python -m benchmarks.estimators [fits] [folder with adult.csv]
+    python -m benchmarks.estimators_<part> [fits] [folder with adult.csv]
 
 Bounds are declared by hand and written down here; nothing is read off the data.  Each fit draws a new split of 70/30
 and new noise; a figure is the mean of the fits with a 95 % interval.  diffprivlib runs in an interpreter of its own,
 because it needs an older scikit-learn: DISCREET_PEERS names it, or .venv-peers/bin/python; without one, the table says
-so.  Each module estimators_<part> has `table(fits, folder)`; `python -m benchmarks.estimators_<part>` runs it alone.
+so.  Each module estimators_<part> has `table(fits, folder)`, and stores its own figures; this one is what they share.
+The folder is DISCREET_DATA unless it is named; without one, the figures of the last run with Adult are kept.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import pkgutil
 import subprocess
 import sys
 import tempfile
@@ -25,14 +25,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import benchmarks
-from benchmarks import Row, publish
+from benchmarks import Row, publish, size
 from discreet.data.columns import Categorical, Integer, Real
 from discreet.data.domain import Domain
 from discreet.privacy.guarantee import ApproxDP
 
-FITS = 200
-EPSILONS = (0.1, 1.0, 10.0)
+FITS = size(200, quick=2)
+EPSILONS = size((0.1, 1.0, 10.0), quick=(1.0,))
+CLASSED = size(("iris", "breast cancer", "digits"), quick=("iris",))  # sets with classes that are measured
 DELTA = 1e-6
 Floats = npt.NDArray[np.float64]
 
@@ -139,10 +139,16 @@ def figure(what: str, found: list[float], peer: list[float] | None = None, unit:
     ]
 
 
+def interpreter() -> str | None:
+    """The peers' interpreter, where there is one."""
+    python = os.environ.get("DISCREET_PEERS") or str(Path(".venv-peers/bin/python").absolute())
+    return python if Path(python).exists() else None
+
+
 def peer(script: str, data: Set, fits: int, **settings: object) -> dict[str, list[float]] | None:
     """Run a script in the peers' interpreter: it reads X, y and settings, and prints scores by name as JSON."""
-    python = os.environ.get("DISCREET_PEERS") or str(Path(".venv-peers/bin/python").absolute())
-    if not Path(python).exists():
+    python = interpreter()
+    if python is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         np.savez(Path(folder) / "data.npz", X=data.X, y=data.y, low=np.array(data.low), high=np.array(data.high))
@@ -156,24 +162,15 @@ def peer(script: str, data: Set, fits: int, **settings: object) -> dict[str, lis
     return json.loads(run.stdout.splitlines()[-1])
 
 
-def measure(fits: int = FITS, folder: str | None = None) -> list[Row]:
-    """The tables of all parts that are there."""
-    rows: list[Row] = []
-    for found in sorted(found.name for found in pkgutil.iter_modules(benchmarks.__path__)):
-        if found.startswith("estimators_"):
-            rows += importlib.import_module(f"benchmarks.{found}").table(fits, folder)
-    return rows
+def home() -> str | None:
+    """The folder with adult.csv, where one is named that has it."""
+    folder = os.environ.get("DISCREET_DATA")
+    return folder if folder and (Path(folder) / "adult.csv").exists() else None
 
 
-def main(part: str | None = None) -> int:
-    """Run all parts, or one of them."""
+def main(part: str) -> int:
+    """Run one part."""
     fits = int(sys.argv[1]) if len(sys.argv) > 1 else FITS
-    folder = sys.argv[2] if len(sys.argv) > 2 else None
-    if part is None:
-        return 0 if publish("estimators", measure(fits, folder)) else 1
+    folder = sys.argv[2] if len(sys.argv) > 2 else home()
     module = importlib.import_module(f"benchmarks.estimators_{part}")
     return 0 if publish(f"estimators_{part}", module.table(fits, folder)) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import Row
-from benchmarks.estimators import EPSILONS, Set, adult, budget, figure, main, peer, scores, sets
+from benchmarks import Row, absent, kept, size
+from benchmarks.estimators import CLASSED, EPSILONS, FITS, Set, adult, budget, figure, home, main, peer, scores, sets
 from discreet.learning import LinearRegression, LinearSVC, LogisticRegression, Ridge
 
 ADULT = {0.1: 0.825, 1.0: 0.843, 10.0: 0.847}  # at least, the median of twenty fits
-SECONDS, ADULT_FITS = 5, 20
+SECONDS, ADULT_FITS = 5, size(20, quick=2)
 
 PEER = """
 import json, sys, numpy as np
@@ -34,17 +34,22 @@ print(json.dumps(made))
 """
 
 
+def measure() -> list[Row]:
+    return table(FITS, home())
+
+
 def table(fits: int, folder: str | None) -> list[Row]:
     """The figures of all linear models."""
     data = sets()
     rows: list[Row] = []
-    for name in ("iris", "breast cancer", "digits"):
+    for name in CLASSED:
         rows += _classifiers(data[name], fits)
     rows += _regressions(data["diabetes"], fits, (Ridge,))
     rows += _regressions(_line(), min(fits, 20), (LinearRegression, Ridge))
     if folder is None:
-        print("Adult is left out: pass the folder that holds adult.csv")
-        return rows
+        return rows + (
+            kept("estimators_linear", starting="Adult, ") or [absent("Adult: DISCREET_DATA names no adult.csv")]
+        )
     return rows + _adult(folder)
 
 
@@ -70,6 +75,8 @@ def _regressions(data: Set, fits: int, models: tuple[Any, ...]) -> list[Row]:
 
     theirs = peer(PEER, data, fits) if LinearRegression in models else None
     rows = figure(f"{data.name}, least squares, not private", scores(data, Exact, min(fits, 20)), unit="R2")
+    if LinearRegression in models and theirs is None:
+        rows.append(absent(f"{data.name}, diffprivlib"))
     for epsilon in EPSILONS:
         beside = None if theirs is None else theirs[str(epsilon)]
         for model in models:
@@ -84,7 +91,7 @@ def _regressions(data: Set, fits: int, models: tuple[Any, ...]) -> list[Row]:
 def _line() -> Set:
     """A hundred thousand rows on a line with noise, ten columns."""
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (100_000, 10))
+    X = rng.uniform(-1, 1, (size(100_000, quick=2000), 10))
     exact = X @ rng.normal(size=10)
     y = exact + rng.normal(0, float(exact.std()) * 0.365, len(X))
     return Set("line of 100,000 rows", X, y, (-1.0,) * 10, (1.0,) * 10, bounds=(-8.0, 8.0))

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import Row
-from benchmarks.estimators import EPSILONS, Set, adult, budget, figure, main, scores, sets
+from benchmarks import Row, absent, kept, size
+from benchmarks.estimators import CLASSED, EPSILONS, FITS, Set, adult, budget, figure, home, main, scores, sets
 from discreet.learning import (
     DecisionTreeClassifier,
     GradientBoostedTrees,
@@ -26,19 +26,24 @@ MODELS: dict[str, Any] = {
     "GradientBoostedTrees": GradientBoostedTrees,
 }
 ADULT = {"GradientBoostedTrees": {1.0: 0.83}, "RandomForestClassifier": {1.0: 0.83}}  # above, the median of twenty
-SECONDS, ADULT_FITS = 5, 20
+SECONDS, ADULT_FITS = 5, size(20, quick=2)
+
+
+def measure() -> list[Row]:
+    return table(FITS, home())
 
 
 def table(fits: int, folder: str | None) -> list[Row]:
     """The figures of all of them."""
     data = sets()
     rows: list[Row] = []
-    for name in ("iris", "breast cancer", "digits"):
+    for name in CLASSED:
         rows += _classifiers(data[name], fits)
     rows += _regression(data["diabetes"], fits)
     if folder is None:
-        print("Adult is left out: pass the folder that holds adult.csv")
-        return rows
+        return rows + (
+            kept("estimators_trees", starting="Adult, ") or [absent("Adult: DISCREET_DATA names no adult.csv")]
+        )
     return rows + _adult(folder)
 
 

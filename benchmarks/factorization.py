@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, absent, publish, size
 from discreet.data.columns import Integer
 from discreet.data.domain import Domain
 from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
@@ -23,7 +23,7 @@ from discreet.queries.ordered import Ranges, Thresholds, ranges, thresholds
 from discreet.queries.written import random_counting
 from discreet.release.factorization import Factorization
 
-CELLS = 1024
+CELLS = size(1024, quick=32)
 PEER = {"thresholds": (2.9555, 73.9), "ranges": (3.5151, 16.5)}  # root mean square error, processor seconds
 
 
@@ -68,7 +68,7 @@ def _total(workload: Thresholds | Ranges, name: str) -> list[Row]:
 def _hdmm() -> list[Row]:
     """The peer in the same run, where it is installed."""
     if importlib.util.find_spec("hdmm") is None:
-        return []
+        return [absent("hdmm")]
     from hdmm.templates import McKennaConvex
 
     triangle = np.tril(np.ones((CELLS, CELLS)))
@@ -96,14 +96,15 @@ def measure() -> list[Row]:
         )
     )
     rows.append(Row(what="thresholds, Laplace: time", value=seconds, unit="cpu s"))
-    workload = random_counting(Domain({"x": Integer(0, 999)}), 1000, seed=1)
+    wide = size(1000, quick=24)
+    workload = random_counting(Domain({"x": Integer(0, wide - 1)}), wide, seed=1)
     made, seconds = _timed(lambda: Factorization(workload, budget=ZCDP(0.5)))
     ratio = made.gamma2 / made.lower_bound
     rows.append(Row(what="random 1000 x 1000, ours / certified bound", value=ratio, unit=""))
     rows.append(
         Row(what="random 1000 x 1000: time", value=seconds, unit="cpu s", promise="<= 120", holds=seconds <= 120)
     )
-    both, seconds = _timed(lambda: Factorization(thresholds(256), budget=ApproxDP(1.0, 1e-6)))
+    both, seconds = _timed(lambda: Factorization(thresholds(size(256, quick=16)), budget=ApproxDP(1.0, 1e-6)))
     rows.append(
         Row(what="thresholds(256), (1, 1e-6): largest sd", value=math.sqrt(both.variances().max()), unit="counts")
     )

@@ -11,9 +11,9 @@ import sys
 import time
 from collections.abc import Callable
 
-from benchmarks import Row, publish
+from benchmarks import Row, publish, size
 
-ROWS, COLUMNS, RUNS = 1_000_000, 10, 3
+ROWS, COLUMNS, RUNS = size((1_000_000, 10, 3), quick=(5000, 3, 1))
 
 
 def measure() -> list[Row]:

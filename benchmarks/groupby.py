@@ -15,13 +15,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import Row, publish
+from benchmarks import Row, publish, size
 
 CACHE = Path(__file__).resolve().parent.parent / ".cache"
-UNITS, CITIES = 1_000_000, 100
-SIZES = (1, 5, 20)  # million rows
-GROUPINGS = {"city": ("city",), "(city, day)": ("city", "day")}
-ROUNDS = 5
+UNITS, CITIES = size((1_000_000, 100), quick=(5000, 10))
+MILLION = size(1_000_000, quick=10_000)
+SIZES = size((1, 5, 20), quick=(1, 2))  # million rows
+ALL = {"city": ("city",), "(city, day)": ("city", "day")}
+GROUPINGS = size(ALL, quick={"(city, day)": ALL["(city, day)"]})
+ROUNDS = size(5, quick=1)
 
 
 def measure() -> list[Row]:
@@ -69,7 +71,7 @@ def _table(million: int) -> Path:
     """Rows of Zipf-like frequent users: user (and the same as text), city, day, amount."""
     import duckdb
 
-    path = CACHE / f"groupby-{million}.parquet"
+    path = CACHE / f"groupby-{million * MILLION}.parquet"
     if not path.exists():
         CACHE.mkdir(exist_ok=True)
         unfinished = path.with_suffix(f".{os.getpid()}")
@@ -82,7 +84,7 @@ def _table(million: int) -> Path:
                         'city-' || lpad(CAST(floor({CITIES} * pow(c, 1.5)) AS VARCHAR), 2, '0') AS city,
                         DATE '2025-01-01' + CAST(floor(365 * d) AS INTEGER) AS day, round(exp(4 * a) * 10, 2) AS amount
                     FROM (SELECT CAST(floor({UNITS} * pow(random(), 2)) AS BIGINT) AS id, random() AS c, random() AS d,
-                        random() AS a FROM range({million * 1_000_000}))
+                        random() AS a FROM range({million * MILLION}))
                 ) TO '{unfinished}' (FORMAT parquet)
                 """
             )

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, absent, publish, size
 from discreet.hazmat.entropy import SeededRandom
 from discreet.learning import (
     BitRows,
@@ -30,6 +30,8 @@ from discreet.learning.pac.hypotheses import HypothesisClass
 from discreet.learning.pac.parity_elimination import uniform_solution
 
 ALPHA, BETA = 0.1, 0.05
+POINTS, N, BITS, FEWER = size((10**8, 100_000, 20, 14), quick=(10**5, 500, 6, 4))
+FITS = size(20, quick=2)
 
 
 class _Streamed:
@@ -55,29 +57,31 @@ def _fit(made: HypothesisClass, x: np.ndarray, y: np.ndarray) -> float:
 
 
 def _large_classes() -> list[Row]:
-    rng, n = np.random.default_rng(0), 100_000
-    x = rng.integers(0, 10**8, n)
-    y, bits = x >= 3 * 10**7, rng.integers(0, 2, (n, 20))
+    rng, n = np.random.default_rng(0), N
+    x = rng.integers(0, POINTS, n)
+    y, bits = x >= 3 * POINTS // 10, rng.integers(0, 2, (n, BITS))
     labels = bits[:, 3]
-    streamed = _fit(_Streamed(10**8), x, y)
+    streamed = _fit(_Streamed(POINTS), x, y)
     return [
-        Row(what="10^8 thresholds, in runs", value=_fit(Thresholds(10**8), x, y), unit="s"),
+        Row(what="10^8 thresholds, in runs", value=_fit(Thresholds(POINTS), x, y), unit="s"),
         Row(what="10^8 thresholds, each counted", value=streamed, unit="s", promise="<= 60", holds=streamed <= 60),
-        Row(what="10^6 parities of 20 bits", value=_fit(Parities(20), bits, labels), unit="s"),
-        Row(what="4.8 10^6 conjunctions of 14 bits", value=_fit(Conjunctions(14), bits[:, :14], labels), unit="s"),
+        Row(what="10^6 parities of 20 bits", value=_fit(Parities(BITS), bits, labels), unit="s"),
+        Row(
+            what="4.8 10^6 conjunctions of 14 bits", value=_fit(Conjunctions(FEWER), bits[:, :FEWER], labels), unit="s"
+        ),
     ]
 
 
 def _gumbel() -> list[Row]:
     """The usual draw: one double of noise a score."""
-    size = 10**7
-    x = np.random.default_rng(0).integers(0, size, 10_000)
-    y, made, rng = x >= size // 3, _Streamed(size), np.random.default_rng(1)
+    points = size(10**7, quick=10**5)
+    x = np.random.default_rng(0).integers(0, points, 10_000)
+    y, made, rng = x >= points // 3, _Streamed(points), np.random.default_rng(1)
 
     def usual() -> int:
         best, found = -math.inf, 0
-        for start in range(0, size + 1, 1 << 20):
-            stop = min(start + (1 << 20), size + 1)
+        for start in range(0, points + 1, 1 << 20):
+            stop = min(start + (1 << 20), points + 1)
             noisy = rng.gumbel(size=stop - start) - made.errors(x, y, start, stop)
             if noisy.max() > best:
                 best, found = float(noisy.max()), start + int(noisy.argmax())
@@ -112,7 +116,7 @@ def parity_rows(d: int, learner: ParityLearner, *, alpha: float = ALPHA, beta: f
 def _parities() -> list[Row]:
     made: list[Row] = []
     ParityLearner(epsilon=1).fit(np.eye(3, dtype=int), [0, 1, 0])  # compiled
-    for d, limit in ((2_000, 30), (10_000, 300)):
+    for d, limit in size(((2_000, 30), (10_000, 300)), quick=((50, 30),)):
         learner = ParityLearner(epsilon=1.0, beta=BETA)
         n = parity_rows(d, learner)
         rows, secret, labels = _random_rows(n, d)
@@ -131,7 +135,7 @@ def _parities() -> list[Row]:
 
 def _elimination() -> list[Row]:
     """One system of 1,000 unknowns: packed and by strips, against one truth value a byte and a pivot at a time."""
-    d = 1000
+    d = size(1000, quick=80)
     rows, _, labels = _random_rows(d + 64, d)
     system = rows.system(np.arange(d + 64), labels)
     bits = np.unpackbits(system.view(np.uint8), axis=1, bitorder="little")[:, : d + 1].astype(bool)
@@ -170,19 +174,19 @@ def _rows_needed() -> list[Row]:
 
 
 def _tree() -> list[Row]:
-    """Errors on 2,000 rows whose label is a threshold, epsilon .1, mean of 20 fits."""
+    """Errors on 2,000 rows whose label is a threshold, epsilon .1, mean of the fits."""
     x = np.random.default_rng(0).integers(0, 1024, 2000)
     y = x >= 300
 
     def error(predict: Callable[[int], np.ndarray]) -> float:
-        return float(np.mean([(predict(seed) != y).mean() for seed in range(20)]))
+        return float(np.mean([(predict(seed) != y).mean() for seed in range(FITS)]))
 
     ours = error(lambda seed: ThresholdLearner(1024, epsilon=0.1).fit(x, y, rng=SeededRandom(seed)).predict(x))
     rows = [Row(what="errors of a threshold at epsilon .1", value=100 * ours, unit="%")]
     try:
         from diffprivlib.models import DecisionTreeClassifier
     except ImportError:
-        return [*rows, Row(what="diffprivlib's tree: not installed", value=float("nan"), unit="%")]
+        return [*rows, absent("diffprivlib's tree")]
     column = x[:, None].astype(float)
 
     def tree(seed: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, absent, publish, size
 from discreet.local import (
     HadamardResponse,
     OneBitMean,
@@ -31,7 +31,7 @@ from discreet.local import (
 )
 from discreet.privacy.number import exact
 
-SIZE, USERS, RUNS = 1024, 1_000_000, 50
+SIZE, USERS, RUNS = size((1024, 1_000_000, 50), quick=(16, 5000, 2))
 LIMITS = {
     HadamardResponse: 0.5,
     ProjectiveGeometryResponse: 0.5,
@@ -82,7 +82,9 @@ def _peer(kind: type, values: np.ndarray) -> float | None:
 
 
 def _oracles() -> list[Row]:
-    values, rows = _values(), []
+    values, rows = _values(), list[Row]()
+    if importlib.util.find_spec("pure_ldp") is None:
+        rows.append(absent("pure-ldp"))
     for kind, limit in LIMITS.items():
         protocol = kind(epsilon=1.0, size=SIZE)
         run(protocol, values[:1000]).estimate()
@@ -110,12 +112,12 @@ def _oracles() -> list[Row]:
 
 def _stream() -> list[Row]:
     """10^8 reports over 2^20 values: one million drawn, then counted a hundred times."""
-    protocol = HadamardResponse(epsilon=1.0, size=1 << 20)
-    reports = protocol.client().report(np.random.default_rng(1).integers(0, 1 << 20, USERS))
+    protocol = HadamardResponse(epsilon=1.0, size=1 << size(20, quick=8))
+    reports = protocol.client().report(np.random.default_rng(1).integers(0, protocol.size, USERS))
     server = protocol.server()
     server.add(reports)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    spent = _seconds(lambda: [server.add(reports) for _ in range(99)] and server.estimate())
+    spent = _seconds(lambda: [server.add(reports) for _ in range(size(99, quick=3))] and server.estimate())
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     return [
         Row(what="10^8 Hadamard reports over 2^20 values, counted and decoded", value=spent, unit="CPU s"),

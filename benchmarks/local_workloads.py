@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, publish, size
 from discreet.local import (
     HeavyHitters,
     HierarchicalRanges,
@@ -26,8 +26,10 @@ from discreet.local import (
 from discreet.queries.ordered import thresholds
 from discreet.queries.statistical import RowFunction
 
-CELLS, USERS, RUNS = 1024, 20_000, 40
-STRINGS = 1_000_000
+CELLS, USERS, RUNS = size((1024, 20_000, 40), quick=(16, 1000, 2))
+MANY = size(1_000_000, quick=5000)
+STRINGS, LONG, HEAVY = size((1_000_000, 64, 20), quick=(50_000, 16, 2))
+QUERIES = size(100, quick=8)
 
 
 def measure() -> list[Row]:
@@ -70,7 +72,7 @@ def _running_counts() -> list[Row]:
 
 
 def _million() -> list[Row]:
-    values = np.random.default_rng(0).integers(0, CELLS, 1_000_000)
+    values = np.random.default_rng(0).integers(0, CELLS, MANY)
     protocol = LocalFactorization(thresholds(CELLS), epsilon=1.0)
     run(protocol, values[:1000])
     return [
@@ -79,11 +81,11 @@ def _million() -> list[Row]:
 
 
 def _strings() -> list[Row]:
-    finder, rng = HeavyHitters(bits=64, epsilon=2.0), np.random.default_rng(1)
+    finder, rng = HeavyHitters(bits=LONG, epsilon=2.0), np.random.default_rng(1)
     threshold = finder.threshold(STRINGS)
-    names = rng.integers(0, 2**64, 20, dtype=np.uint64)
-    counts = [round(STRINGS * threshold * (1 + i / 20)) for i in range(20)]
-    strings = rng.integers(0, 2**64, STRINGS, dtype=np.uint64)
+    names = rng.integers(0, 2**LONG, HEAVY, dtype=np.uint64)
+    counts = [round(STRINGS * threshold * (1 + i / HEAVY)) for i in range(HEAVY)]
+    strings = rng.integers(0, 2**LONG, STRINGS, dtype=np.uint64)
     strings[: sum(counts)] = np.repeat(names, counts)
     start = time.process_time()
     found = finder(strings)
@@ -101,14 +103,14 @@ def _strings() -> list[Row]:
 
 
 def _queries() -> list[Row]:
-    n = users_needed(100, tau=0.1, epsilon=1.0, beta=0.05)
+    n = users_needed(QUERIES, tau=0.1, epsilon=1.0, beta=0.05)
     rows = np.random.default_rng(2).uniform(-1, 1, (n, 4))
-    asked = [RowFunction(lambda part, j=j: part[:, j % 4]) for j in range(100)]
+    asked = [RowFunction(lambda part, j=j: part[:, j % 4]) for j in range(QUERIES)]
     worst = []
 
     def work() -> None:
-        answers = LocalStatisticalOracle(rows, queries=100, epsilon=1.0).answer(asked)
-        worst.append(float(np.abs(answers - np.tile(rows.mean(axis=0), 25)).max()))
+        answers = LocalStatisticalOracle(rows, queries=QUERIES, epsilon=1.0).answer(asked)
+        worst.append(float(np.abs(answers - np.tile(rows.mean(axis=0), QUERIES // 4)).max()))
 
     seconds = _seconds(work)
     return [

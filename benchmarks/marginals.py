@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, absent, is_quick, publish, size
 from discreet.data import Domain, Integer, Records
 from discreet.privacy import ApproxDP
 from discreet.queries import Marginals, marginals
@@ -30,17 +30,17 @@ BUDGET = ApproxDP(1.0, 1e-9)
 PEER_SECONDS = 5.8 + 95.0  # measure and reconstruct the 210 tables
 PEER_ERROR = 0.443  # its mean total variation after negative cells are cut off
 PEER_PLAN = 172.0  # seconds for the plan of 100 columns
-ROUNDS = 5
+ROUNDS = size(5, quick=1)
 
 
 def measure() -> list[Row]:
     rows = [*_closed_form(), *_adult()]
-    return rows + _large() if "--large" in sys.argv else rows
+    return rows + _large() if "--large" in sys.argv or is_quick() else rows
 
 
 def _closed_form() -> list[Row]:
     """The predicted variance against the formula, for all pairs of 100 columns of 10 values."""
-    d, k = 100, 10
+    d, k = size((100, 10), quick=(6, 4))
     release = MarginalRelease(marginals(Domain({f"c{i}": Integer(0, k - 1) for i in range(d)}), 2), budget=BUDGET)
     shares = [(1 - 1 / k) ** j for j in range(3)]
     demand = [shares[j] * math.comb(d - j, 2 - j) * k ** (2 * j - 2) for j in range(3)]
@@ -52,8 +52,7 @@ def _closed_form() -> list[Row]:
 def _adult() -> list[Row]:
     file = os.environ.get("DISCREET_ADULT")
     if file is None:
-        print("Adult is not measured: DISCREET_ADULT is not set")
-        return []
+        return [absent("Adult: DISCREET_ADULT is not set")]
     import pandas as pd
 
     frame = pd.read_csv(file)
@@ -88,8 +87,8 @@ def _adult() -> list[Row]:
 
 
 def _large() -> list[Row]:
-    domain = Domain({f"c{i}": Integer(0, 9) for i in range(100)})
-    data = Records.random(domain, 48_842, seed=1)
+    domain = Domain({f"c{i}": Integer(0, 9) for i in range(size(100, quick=6))})
+    data = Records.random(domain, size(48_842, quick=500), seed=1)
     start = time.perf_counter()
     release = MarginalRelease(marginals(domain, 3), budget=BUDGET)
     release.table_variances()

@@ -13,14 +13,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, absent, publish, size
 from discreet.structured import SmoothMedian
 
-SIZE = 10_000_000
+SIZE = size(10_000_000, quick=20_000)
 UPPER = 100
 CANDIDATES = 10_001  # for OpenDP, which chooses among them
-ROUNDS, PEER_ROUNDS = 7, 3
-DATASETS, SMALLER = 200, 50_000
+ROUNDS, PEER_ROUNDS = size((7, 3), quick=(1, 1))
+DATASETS, SMALLER = size((200, 50_000), quick=(3, 2000))
 
 
 def measure() -> list[Row]:
@@ -36,6 +36,7 @@ def measure() -> list[Row]:
     ]
     for name, peer in (("OpenDP", _opendp()), ("diffprivlib", _diffprivlib())):
         if peer is None:
+            rows.append(absent(name))
             continue
         theirs, off = statistics.median(_seconds(lambda peer=peer: peer(x), rounds=PEER_ROUNDS)), _error(peer)
         rows += [
@@ -49,8 +50,8 @@ def measure() -> list[Row]:
     return rows
 
 
-def _numbers(seed: int, size: int) -> np.ndarray:
-    return np.random.default_rng(seed).lognormal(3, 0.6, size)
+def _numbers(seed: int, many: int) -> np.ndarray:
+    return np.random.default_rng(seed).lognormal(3, 0.6, many)
 
 
 def _error(median: Callable[[np.ndarray], float]) -> float:

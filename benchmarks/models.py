@@ -23,15 +23,15 @@ from typing import TypeVar
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, absent, publish, size
 from discreet.data import Domain, Integer, Records
 from discreet.release import GraphicalModel, Measurement, estimate, junction_size
 
 Made = TypeVar("Made")
-SIZES = (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2)
-ROWS = 48_842
+SIZES = size((85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2), quick=(8, 9, 5, 2))
+ROWS = size(48_842, quick=1000)
 RHO = 0.0115
-LARGE = 500_000  # cells of the larger model
+LARGE = size(500_000, quick=500)  # cells of the larger model
 
 PEER = """
 import json, sys, time, numpy as np, mbi
@@ -83,7 +83,7 @@ def measure() -> list[Row]:
     ]
     peer = _mbi(people, sets, measured, sd)
     if peer is None:
-        return rows
+        return [*rows, absent("mbi: DISCREET_MBI names no interpreter that has it")]
     return [
         *rows,
         Row(what="mbi: fit, the first in a process", value=peer["first"], unit="CPU s"),
@@ -126,11 +126,11 @@ def _larger(domain: Domain) -> list[Row]:
 def _people() -> Records:
     path = os.environ.get("DISCREET_TABLE")
     if path is None:
-        return Records.random(Domain({f"x{i}": Integer(0, size - 1) for i, size in enumerate(SIZES)}), ROWS, seed=0)
+        return Records.random(Domain({f"x{i}": Integer(0, most - 1) for i, most in enumerate(SIZES)}), ROWS, seed=0)
     names = Path(path).read_text().splitlines()[0].split(",")
     codes = np.genfromtxt(path, delimiter=",", skip_header=1, dtype=np.int64)
     sizes = SIZES if len(names) == len(SIZES) else codes.max(axis=0) + 1
-    domain = Domain({name: Integer(0, int(size) - 1) for name, size in zip(names, sizes, strict=True)})
+    domain = Domain({name: Integer(0, int(most) - 1) for name, most in zip(names, sizes, strict=True)})
     return Records(domain, list(codes.T))
 
 
@@ -155,7 +155,6 @@ def _mbi(
 ) -> dict[str, float] | None:
     python = os.environ.get("DISCREET_MBI")
     if python is None:
-        print("mbi is not measured: DISCREET_MBI names no interpreter that has it")
         return None
     with tempfile.TemporaryDirectory() as folder:
         task = Path(folder) / "task.npz"

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, publish, size
 from discreet.data.columns import Boolean
 from discreet.data.domain import Domain
 from discreet.data.histogram import Histogram
@@ -22,17 +22,18 @@ from discreet.privacy.guarantee import ZCDP, PureDP
 from discreet.queries.marginals import marginals
 from discreet.release.mwem import MWEM
 
-N, ROUNDS = 100_000, 30
+N, ROUNDS = size((100_000, 30), quick=(1000, 3))
+BITS, MORE = size((20, 26), quick=(6, 8))
 PEER = 28.2  # CPU seconds of smartnoise-synth 1.0.8 with its histogram replaced, one update a round, measured apart
 
 
 def measure() -> list[Row]:
-    domain = Domain({f"b{i}": Boolean() for i in range(20)})
+    domain = Domain({f"b{i}": Boolean() for i in range(BITS)})
     workload, data = marginals(domain, 2), Histogram.random(domain, n=N, seed=1)
     true = workload.answer(data)
     mwem = MWEM(workload, n=N, budget=ZCDP(0.1), rounds=ROUNDS)
-    wall, cpu = _seconds(lambda: mwem(data), rounds=7)
-    large = Domain({f"b{i}": Boolean() for i in range(26)})
+    wall, cpu = _seconds(lambda: mwem(data), rounds=size(7, quick=1))
+    large = Domain({f"b{i}": Boolean() for i in range(MORE)})
     rows = Records.random(large, N, seed=1)
     largest, _ = _seconds(lambda: MWEM(marginals(large, 2), n=N, budget=ZCDP(0.1), rounds=ROUNDS)(rows), rounds=1)
     return [
@@ -40,8 +41,8 @@ def measure() -> list[Row]:
         Row(what="2^20 cells, 30 rounds: CPU", value=cpu, unit="CPU s"),
         Row(what="smartnoise-synth / ours", value=PEER / cpu, unit="x", promise=">= 50", holds=cpu <= PEER / 50),
         Row(what="mean total variation, rho 0.1", value=_variation(mwem(data).answers, true), unit=""),
-        Row(what="mean total variation, epsilon 1", value=_pure(workload, data, true, 30), unit=""),
-        Row(what="mean total variation, epsilon 1, 60 rounds", value=_pure(workload, data, true, 60), unit=""),
+        Row(what="mean total variation, epsilon 1", value=_pure(workload, data, true, ROUNDS), unit=""),
+        Row(what="mean total variation, epsilon 1, 60 rounds", value=_pure(workload, data, true, 2 * ROUNDS), unit=""),
         Row(what="mean total variation, uniform", value=_variation(np.full(len(true), N / 4), true), unit=""),
         Row(what="2^26 cells, 30 rounds", value=largest, unit="s"),
     ]  # fmt: skip

@@ -6,6 +6,7 @@ bits, and the limit is the time to read and write it once, measured in the same 
 
 from __future__ import annotations
 
+import math
 import statistics
 import sys
 import time
@@ -13,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import Row, absent, kept, publish
+from benchmarks import Row, absent, kept, publish, size
 from discreet.data.columns import Boolean
 from discreet.data.domain import Domain
 from discreet.data.records import Records
@@ -22,7 +23,8 @@ from discreet.queries.marginals import marginals
 from discreet.release.binary import Exponentials
 from discreet.release.mwem import MWEM
 
-ROWS, ROUNDS = 1_000_000, 30
+ROWS, ROUNDS = size((1_000_000, 30), quick=(10_000, 12))
+BITS, MORE = size((30, 33), quick=(12, 14))
 
 
 def measure() -> list[Row]:
@@ -31,11 +33,11 @@ def measure() -> list[Row]:
     import torch
 
     once = _copy()
-    domain = Domain({f"b{i}": Boolean() for i in range(30)})
+    domain = Domain({f"b{i}": Boolean() for i in range(BITS)})
     workload, data = marginals(domain, 3), Records.random(domain, ROWS, seed=1)
-    coefficients = np.random.default_rng(1).normal(size=4526) * 0.02
-    universe = Exponentials(30, 3, "cuda")
-    evaluation = _median(lambda: universe(coefficients, shift=30 * np.log(2)))
+    coefficients = np.random.default_rng(1).normal(size=sum(math.comb(BITS, ways) for ways in range(4))) * 0.02
+    universe = Exponentials(BITS, 3, "cuda")
+    evaluation = _median(lambda: universe(coefficients, shift=BITS * np.log(2)))
     run = _median(lambda: MWEM(workload, n=ROWS, budget=ZCDP(0.1), rounds=ROUNDS, device="cuda")(data), times=3)
     fewer = _median(lambda: MWEM(workload, n=ROWS, budget=ZCDP(0.1), rounds=10, device="cuda")(data), times=3)
     one = _median(
@@ -48,7 +50,7 @@ def measure() -> list[Row]:
     flat = np.abs(ROWS / 8 - true).reshape(-1, 8).sum(axis=1).mean() / 2 / ROWS
     del release
     torch.cuda.empty_cache()
-    largest = Domain({f"b{i}": Boolean() for i in range(33)})
+    largest = Domain({f"b{i}": Boolean() for i in range(MORE)})
     rows = Records.random(largest, ROWS, seed=1)
     most = _median(
         lambda: MWEM(marginals(largest, 3), n=ROWS, budget=ZCDP(0.1), rounds=3, device="cuda")(rows), times=1
@@ -71,7 +73,7 @@ def measure() -> list[Row]:
 def _copy() -> float:
     import torch
 
-    vector = torch.ones(1 << 30, device="cuda")
+    vector = torch.ones(1 << BITS, device="cuda")
     return _median(lambda: vector.mul_(1.0001))
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks import Row, absent, kept, publish
+from benchmarks import Row, absent, kept, publish, size
 from discreet.learning.neural.batches import Batches
 from discreet.learning.neural.noise import NoisySums
 from discreet.learning.neural.per_example_gradients import DenseNetwork
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Module
 
-ROWS, BATCH, STEPS = 60_000, 256, 235
-TURNS, EACH = 24, 10  # turns of so many steps
+ROWS, BATCH, STEPS = size((60_000, 256, 235), quick=(1200, 64, 19))
+TURNS, EACH = size((24, 10), quick=(1, 2))  # turns of so many steps
 ON_CARD = "on a card: "
 
 
@@ -175,7 +175,7 @@ def _processor() -> list[Row]:
         Row(what="accuracy after one epoch at epsilon 1, delta 1e-6", value=_accuracy(rows, labels), unit=""),
     ]
     if peer is None:
-        return [*made, Row(what="Opacus is not installed", value=float("nan"), unit="")]
+        return [*made, absent("Opacus")]
     against = epoch["ours"] / epoch["opacus"]
     return [
         *made,
@@ -188,7 +188,7 @@ def _accuracy(rows: Tensor, labels: Tensor) -> float:
     from discreet.learning.neural.run import run
     from discreet.privacy.guarantee import ApproxDP
 
-    half = ROWS - 10_000
+    half = ROWS - ROWS // 6
     trained = run(
         _settings(BATCH, "cpu"), rows[:half].numpy(), labels[:half].numpy(), outputs=10, loss="classes",
         budget=ApproxDP(1.0, 1e-6),

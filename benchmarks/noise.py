@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import statistics
 import sys
 import time
@@ -10,19 +11,21 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, absent, publish, size
 from discreet.hazmat.rounded import rounded_cauchy, rounded_laplace
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 
-SIZE = 1_000_000
-PEER_SIZE = 50_000  # OpenDP draws a vector in time proportional to its length
-ROUNDS = 15
+SIZE = size(1_000_000, quick=5000)
+PEER_SIZE = size(50_000, quick=500)  # OpenDP draws a vector in time proportional to its length
+ROUNDS = size(15, quick=3)
 SCALES = (1, 1000)
 
 
 def measure() -> list[Row]:
     rows: list[Row] = []
+    if importlib.util.find_spec("opendp") is None:
+        rows.append(absent("OpenDP"))
     for scale in SCALES:
         rows += _compare("Laplace", scale, Laplace.with_scale(scale, sensitivity=1), "laplace")
         rows += _compare("Gaussian", scale, Gaussian.with_sigma(scale, sensitivity=1), "normal")
@@ -60,8 +63,8 @@ def _compare(law: str, scale: int, mechanism: Laplace | Gaussian, unsafe: str) -
     return rows
 
 
-def _rate(what: str, seconds: list[float], size: int) -> Row:
-    return Row(what=what, value=size / statistics.median(seconds) / 1e6, unit="M/s")
+def _rate(what: str, seconds: list[float], draws: int) -> Row:
+    return Row(what=what, value=draws / statistics.median(seconds) / 1e6, unit="M/s")
 
 
 def _ratio(what: str, ours: list[float], theirs: list[float], *, least: float | None = None) -> Row:

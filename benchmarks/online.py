@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, publish, size
 from discreet.data import Boolean, Domain, Histogram
 from discreet.privacy import ZCDP, ApproxDP
 from discreet.queries import marginals
@@ -20,11 +20,12 @@ from discreet.release import IndependentNoise, LeastSquaresProjection, PrivateMu
 
 BUDGET = ApproxDP(1.0, 1e-6)
 CASES = ((10**5, 10, 10**4, 0.297), (10**6, 16, 10**6, 0.1235), (10**6, 20, 10**6, 0.1306), (10**7, 20, 10**9, 0.0490))
+BITS, N, LESS = size((20, 100_000, 10), quick=(6, 2000, 5))
 
 
 def measure() -> list[Row]:
     rows = []
-    for n, bits, questions, textbook in CASES:
+    for n, bits, questions, textbook in size(CASES, quick=CASES[:1]):
         proven = PrivateMultiplicativeWeights(_bits(bits), n=n, budget=BUDGET, queries=questions).accuracy() / n
         name = f"n = {n:.0e}, 2^{bits} cells, {questions:.0e} questions"
         promise = {"promise": "<= 0.52", "holds": proven <= 0.52 * textbook}
@@ -40,7 +41,7 @@ def _bits(count: int) -> Domain:
 
 
 def _session() -> list[Row]:
-    domain, n = _bits(20), 100_000
+    domain, n = _bits(BITS), N
     data, workload = Histogram.random(domain, n=n, seed=1), marginals(domain, 2)
     truth, questions = workload.answer(data), list(workload)
     session = PrivateMultiplicativeWeights(domain, n=n, budget=BUDGET, queries=10_000).open(data)
@@ -55,7 +56,7 @@ def _session() -> list[Row]:
 
 
 def _projection() -> list[Row]:
-    domain, n = _bits(10), 500
+    domain, n = _bits(LESS), 500
     data, workload = Histogram.random(domain, n=n, seed=1), marginals(domain, 3)
     truth = workload.answer(data)
     plain, nearest = (kind(workload, budget=ZCDP(0.05), n=n) for kind in (IndependentNoise, LeastSquaresProjection))

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, absent, publish, size
 from discreet.privacy.guarantee import ApproxDP
 from discreet.structured import ChebyshevConjunctions, ParityProjection, nearest_correlation
 from discreet.structured.conjunctions.conjunction_levels import level_coefficients, multiplier
@@ -21,12 +21,13 @@ from discreet.structured.parities.parity_projection_lift import as_matrix
 
 BUDGET = ApproxDP(1.0, 1e-6)
 TABLE = {(30, 500): 0.1445, (100, 100): 0.481, (100, 1000): 0.1505, (100, 10_000): 0.0388}
-ROUNDS = 5
+ROUNDS = size(5, quick=1)
+WIDE, MANY, D = size((1000, 5000, 100), quick=(30, 200, 12))
 
 
 def measure() -> list[Row]:
-    wide = _rows(1000, 5000)
-    many = ParityProjection(d=1000, n=5000, budget=BUDGET)
+    wide = _rows(WIDE, MANY)
+    many = ParityProjection(d=WIDE, n=MANY, budget=BUDGET)
     many.noise  # noqa: B018 - the sigma is found once
     seconds = min(_seconds(lambda: many(wide), rounds=2))
     rows = [Row(what="499,500 parities of 5,000 rows", value=seconds, unit="s", promise="<= 10", holds=seconds <= 10)]
@@ -56,15 +57,15 @@ def _seconds(work: Callable[[], object], *, rounds: int = ROUNDS) -> list[float]
 
 def _against_a_semidefinite_program() -> list[Row]:
     """The nearest correlation matrix of a hundred attributes, to 1e-6 in every entry."""
-    target = _noisy(100, 1000)
+    target = _noisy(D, 1000)
     ours, found = min(_seconds(lambda: nearest_correlation(target))), nearest_correlation(target)
     rows = [Row(what="nearest correlation matrix, d = 100", value=ours, unit="s")]
     try:
         import cvxpy as cp
     except ImportError:
-        return [*rows, Row(what="cvxpy with SCS: not installed", value=float("nan"), unit="")]
-    x = cp.Variable((100, 100), PSD=True)
-    goal = cp.Minimize(cp.sum_squares(cp.multiply(1 - np.eye(100), x - target)))
+        return [*rows, absent("cvxpy with SCS")]
+    x = cp.Variable((D, D), PSD=True)
+    goal = cp.Minimize(cp.sum_squares(cp.multiply(1 - np.eye(D), x - target)))
     problem = cp.Problem(goal, [cp.diag(x) == 1])
     start = time.perf_counter()
     problem.solve("SCS", eps_abs=1e-7, eps_rel=1e-7, max_iters=100_000)
@@ -82,7 +83,7 @@ def _against_a_semidefinite_program() -> list[Row]:
 def _errors() -> list[Row]:
     """The error after projection, beside the published figure; the mean of a few releases."""
     made: list[Row] = []
-    for (d, n), published in TABLE.items():
+    for (d, n), published in list(TABLE.items())[: size(len(TABLE), quick=1)]:
         projection, errors = ParityProjection(d=d, n=n, budget=BUDGET), []
         for seed in range(ROUNDS):
             rows = _rows(d, n, seed)
@@ -99,10 +100,10 @@ def _errors() -> list[Row]:
 
 def _conjunctions() -> list[Row]:
     """A summary of a hundred attributes and ten thousand rows, and the noise of its rule."""
-    rows = _rows(100, 10_000) > 0
-    made = ChebyshevConjunctions(d=100, t=8, alpha=0.1, budget=BUDGET)
+    rows = _rows(D, size(10_000, quick=500)) > 0
+    made = ChebyshevConjunctions(d=D, t=8, alpha=0.1, budget=BUDGET)
     seconds = min(_seconds(lambda: made(rows), rounds=1))
-    exactly = multiplier(100, 8, level_coefficients(100, 8, Fraction(0)))
+    exactly = multiplier(D, 8, level_coefficients(D, 8, Fraction(0)))
     return [
         Row(what=f"summary of {made.size} counts of 10,000 rows", value=seconds, unit="s"),
         Row(what="noise of an answer / of a count, alpha = 0.1", value=made.sd(8) / 4.2247, unit="x"),

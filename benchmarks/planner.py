@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, is_quick, publish, size
 from discreet.data import Boolean, Domain, Histogram, Integer, Records
 from discreet.errors import DiscreetError
 from discreet.hazmat.entropy import SeededRandom
@@ -26,18 +26,18 @@ from discreet.privacy.guarantee import ApproxDP
 from discreet.queries import conjunctions, counts, kron, marginals, parities, random_counting, ranges, thresholds
 from discreet.queries.workload import Workload
 
-SIZES = (1_000, 10_000, 100_000)
-BUDGETS = (ApproxDP(0.1, 1e-6), ApproxDP(1.0, 1e-6), ApproxDP(4.0, 1e-6))
-RUNS = 5
-SLOWEST = 2.0  # seconds a run may be predicted to take
+SIZES = size((1_000, 10_000, 100_000), quick=(1_000,))
+BUDGETS = tuple(ApproxDP(epsilon, 1e-6) for epsilon in size((0.1, 1.0, 4.0), quick=(1.0,)))
+RUNS = size(5, quick=1)
+SLOWEST = size(2.0, quick=0.2)  # seconds a run may be predicted to take
 
 
 def bits(count: int) -> Domain:
     return Domain({f"b{i}": Boolean() for i in range(count)})
 
 
-def line(size: int, name: str = "x") -> Domain:
-    return Domain({name: Integer(0, size - 1)})
+def line(cells: int, name: str = "x") -> Domain:
+    return Domain({name: Integer(0, cells - 1)})
 
 
 MIXED = Domain({"age": Integer(0, 31), "hours": Integer(0, 31), "sex": Boolean(), "income": Boolean()})
@@ -72,7 +72,7 @@ class Case:
 
 def measure() -> list[Row]:
     cases, seconds = [], []
-    for name, make in WORKLOADS.items():
+    for name, make in list(WORKLOADS.items())[: size(len(WORKLOADS), quick=1)]:
         workload = make()
         for n in SIZES:
             data = _rows(workload.domain, n)
@@ -82,7 +82,8 @@ def measure() -> list[Row]:
                 seconds.append(time.perf_counter() - began)
                 cases.append(_case(name, made, data))
                 print(cases[-1], file=sys.stderr, flush=True)
-    _write(cases)
+    if not is_quick():
+        _write(cases)
     largest = [case.largest for case in cases]
     middle, worst = statistics.median(largest), max(largest)
     exact = sum(case.chosen == case.best for case in cases)

@@ -7,6 +7,7 @@ Where a peer spends most of its time on work that does not depend on its noise, 
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 import time
@@ -16,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks import Row, publish
+from benchmarks import Row, absent, publish, size
 from discreet.hazmat.entropy import system
 from discreet.structured import GridQuantile, PrivateQuantile
 from discreet.structured.quantiles.quantile_many import ManyQuantiles
@@ -24,7 +25,8 @@ from discreet.structured.quantiles.rank_index import RankIndex
 
 Reals = npt.NDArray[np.float64]
 Peer = Callable[[Reals, list[float], float, tuple[float, float], int], Reals]
-REPETITIONS = 200
+REPETITIONS = size(200, quick=3)
+MANY, FEWER, GROUPS = size((10_000_000, 1_000_000, 100_000), quick=(20_000, 5000, 500))
 NINE = [i / 10 for i in range(1, 10)]
 
 
@@ -40,9 +42,9 @@ def _seconds(work: Callable[[], object], repeat: int = 3) -> float:
 
 def _ours(values: Reals, quantiles: list[float], epsilon: float, bounds: tuple[float, float], runs: int) -> Reals:
     step = (bounds[1] - bounds[0]) / 10**8
-    size = 10**8 + 1
-    many, places = ManyQuantiles.of(quantiles, epsilon=epsilon, size=size, rows_per_unit=1, method="auto")
-    index = RankIndex(values, lower=bounds[0], step=step, size=size)
+    points = 10**8 + 1
+    many, places = ManyQuantiles.of(quantiles, epsilon=epsilon, size=points, rows_per_unit=1, method="auto")
+    index = RankIndex(values, lower=bounds[0], step=step, size=points)
     found = np.array([many.find(index, rng=system()) for _ in range(runs)])
     return bounds[0] + found[:, places] * step
 
@@ -84,13 +86,12 @@ def _opendp(values: Reals, quantiles: list[float], epsilon: float, bounds: tuple
 
 
 def _peers() -> Iterator[tuple[str, Peer]]:
-    import importlib.util
-
-    for name, peer in (("diffprivlib", _diffprivlib), ("opendp", _opendp)):
+    for name, peer in PEERS.items():
         if importlib.util.find_spec(name):
             yield name, peer
-        else:
-            print(f"  {name} is not installed: left out")
+
+
+PEERS: dict[str, Peer] = {"diffprivlib": _diffprivlib, "opendp": _opendp}
 
 
 def _real_column() -> tuple[str, Reals]:
@@ -99,12 +100,12 @@ def _real_column() -> tuple[str, Reals]:
     files = sorted(Path(folder).rglob("adult.data")) if folder else []
     if files:
         lines = [line.split(",") for line in files[0].read_text().splitlines() if line.count(",") == 14]
-        return "Adult's weights", generator.choice(np.array([float(line[2]) for line in lines]), 1_000_000)
-    return "made weights", np.round(generator.lognormal(12, 0.5, 1_000_000))
+        return "Adult's weights", generator.choice(np.array([float(line[2]) for line in lines]), FEWER)
+    return "made weights", np.round(generator.lognormal(12, 0.5, FEWER))
 
 
 def _median() -> Iterator[Row]:
-    values = np.random.default_rng(0).normal(20, 15, 10_000_000)
+    values = np.random.default_rng(0).normal(20, 15, MANY)
     truth = float(np.median(values))
     median = PrivateQuantile(0.5, epsilon=1, lower=0, upper=100, step="0.000001")
     median(values[:1000])  # imports and compiled loops
@@ -120,9 +121,9 @@ def _median() -> Iterator[Row]:
     errors = np.abs(_ours(values, [0.5], 1, (0, 100), REPETITIONS) - truth)
     yield Row(what="  mean absolute error, epsilon 1", value=float(errors.mean()), unit="")
     for name, peer in _peers():
-        runs = peer(values[:1_000_000], [0.5], 1, (0, 100), REPETITIONS)
-        mine = _ours(values[:1_000_000], [0.5], 1, (0, 100), REPETITIONS)
-        truth_here = np.median(values[:1_000_000])
+        runs = peer(values[:FEWER], [0.5], 1, (0, 100), REPETITIONS)
+        mine = _ours(values[:FEWER], [0.5], 1, (0, 100), REPETITIONS)
+        truth_here = np.median(values[:FEWER])
         ratio = float(np.abs(mine - truth_here).mean() / np.abs(runs - truth_here).mean())
         yield Row(what=f"  over {name}'s, on 1e6 of them", value=ratio, unit="x", promise="<= 1", holds=ratio <= 1)
 
@@ -145,7 +146,7 @@ def _nine() -> Iterator[Row]:
 
 
 def _groups() -> Iterator[Row]:
-    counts = np.random.default_rng(0).poisson(3, (100_000, 100))
+    counts = np.random.default_rng(0).poisson(3, (GROUPS, 100))
     for method in ("permute_and_flip", "exponential"):
         median = GridQuantile(quantile=0.5, epsilon=1, size=100, method=method)
         yield Row(
@@ -156,7 +157,7 @@ def _groups() -> Iterator[Row]:
 
 
 def measure() -> list[Row]:
-    return [*_median(), *_nine(), *_groups()]
+    return [*_median(), *_nine(), *_groups(), *(absent(name) for name in PEERS if not importlib.util.find_spec(name))]
 
 
 if __name__ == "__main__":

@@ -15,11 +15,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, publish, size
 from discreet.hazmat.rounded import rounded_cauchy, rounded_laplace, rounded_lomax
 from discreet.hazmat.samplers import bernoulli_exp, discrete_gaussian, discrete_laplace
 
-CALLS = 20_000
+CALLS = size(20_000, quick=500)
 LIMIT = 0.03  # by chance alone, a correlation this large has probability 2e-5
 SCALES = (1, 10, 1000, 10**6)
 

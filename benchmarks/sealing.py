@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 
-from benchmarks import Row, publish
+from benchmarks import Row, publish, size
 from discreet.data import TextFile
 from discreet.data.engines import sealing
 
-ROWS = 1_000_000
+ROWS = size(1_000_000, quick=5000)
 NAMES = tuple("abcde")
 
 
@@ -32,11 +32,11 @@ def measure(rows: int = ROWS) -> list[Row]:
             json = kind == "JSON lines"
             path = Path(folder) / f"{kind[:6]}.{'jsonl' if json else 'csv'}"
             path.write_text(_lines(kind, rows // 4 if json else rows), encoding="utf-8")
-            size = path.stat().st_size
+            length = path.stat().st_size
             file = TextFile(str(path), columns=NAMES if json else None, place=f"{folder}/copies")
             ours = _seconds(lambda file=file: sealing.seal(file))
-            made.append(Row(what=f"{kind}: sealed", value=size / 1e6 / ours, unit="MB/s"))
-            made.append(Row(what=f"{kind}: copy / text", value=sealing.report(file).bytes / size, unit="x"))
+            made.append(Row(what=f"{kind}: sealed", value=length / 1e6 / ours, unit="MB/s"))
+            made.append(Row(what=f"{kind}: copy / text", value=sealing.report(file).bytes / length, unit="x"))
             for name, read in () if json else (("pyarrow.csv", _arrow), ("DuckDB read_csv", _duckdb)):
                 ratio = ours / _seconds(lambda read=read, path=path: read(path))
                 made.append(

@@ -9,6 +9,7 @@ reply alone, whether a question was put to the table of a thousand rows or to th
 from __future__ import annotations
 
 import http.client
+import importlib.util
 import json
 import os
 import socket
@@ -24,11 +25,14 @@ from itertools import count
 from pathlib import Path
 from uuid import uuid4
 
-from benchmarks import Row, publish
+from benchmarks import Row, absent, publish, size
 
-SLOT, MARGIN, CHILDREN = 0.5, 0.1, 6  # children of each of two workers
-SECONDS = 8.0  # of each load
-PAIRS, WATCHES = 240, 4  # replies a side, and who time them at once
+SLOT, MARGIN, CHILDREN = 0.5, 0.1, size(6, quick=1)  # children of each of two workers
+SECONDS = size(8.0, quick=1.0)  # of each load
+PAIRS, WATCHES = size((240, 4), quick=(4, 2))  # replies a side, and who time them at once
+REPLIES, TWICE = size((20, 40), quick=(2, 4))  # of a tenant, and of the client
+MILLION = size(1_000_000, quick=10_000)
+TRIES = 1000  # a machine that is busy withholds some answers; one that withholds so many gives none
 FILE = """\
 ledger = "ledger.db"
 
@@ -62,9 +66,11 @@ _EPSILONS = count(1)
 
 def measure() -> list[Row]:
     """Every load in turn, on one server."""
+    if lacking := [name for name in ("fastapi", "uvicorn", "jwt", "httpx") if importlib.util.find_spec(name) is None]:
+        return [absent(f"the service: {', '.join(lacking)} is not installed")]
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as folder, _served(Path(folder)) as (port, token):
         for _ in range(2):  # every child has answered once
-            _load(port, token, "people", threads=2 * CHILDREN, seconds=2.0)
+            _load(port, token, "people", threads=2 * CHILDREN, seconds=SECONDS / 4)
         return [
             *_explaining(port, token),
             *_asking(port, token, "people", least=20.0),
@@ -113,11 +119,11 @@ def _client(port: int, token: Callable[[str], str]) -> list[Row]:
     secret, sql = token("client"), "SELECT ward, COUNT(*) AS n FROM people GROUP BY ward"
     body = {"question": sql, "epsilon": "0.123"}
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    while _post(line, secret, "/v1/ask", body) != 200:  # a machine that is busy may withhold the first ones
-        pass
+    if all(_post(line, secret, "/v1/ask", body) != 200 for _ in range(TRIES)):  # the first ones may be withheld
+        raise TimeoutError(f"the service answered none of {TRIES} requests")
     with Client(f"http://127.0.0.1:{port}", token=secret) as client:
         raw, whole = [], []
-        for _ in range(40):  # in turn, so that both see the same machine
+        for _ in range(TWICE):  # in turn, so that both see the same machine
             key = {"Idempotency-Key": uuid4().hex}  # as the client sends
             raw.append(_timed(lambda key=key: _post(line, secret, "/v1/ask", body, key)))
             whole.append(_timed(lambda: client.ask(sql, epsilon="0.123")))
@@ -187,7 +193,7 @@ def auc(first: list[float], second: list[float]) -> float:
 
 def _slowest(port: int, secret: str) -> float:
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
-    found = [_timed(lambda: _post(line, secret, "/v1/ask", _body("people"))) for _ in range(20)]
+    found = [_timed(lambda: _post(line, secret, "/v1/ask", _body("people"))) for _ in range(REPLIES)]
     line.close()
     return max(found)
 
@@ -288,15 +294,17 @@ def _served(folder: Path) -> Iterator[tuple[int, Callable[[str], str]]]:
     with open_store(Settings.read(file)) as store:
         server = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            _ready(port)
+            _ready(port, server)
             yield port, lambda name: issue(store, principal=name, role="analyst", days=1)
         finally:
             server.terminate()
             server.wait(timeout=120)
 
 
-def _ready(port: int) -> None:
+def _ready(port: int, server: subprocess.Popen[bytes]) -> None:
     for _ in range(600):
+        if server.poll() is not None:
+            raise RuntimeError(f"the service ended with code {server.returncode}")
         with suppress(OSError, http.client.HTTPException):
             line = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
             line.request("GET", "/v1/ready")
@@ -313,7 +321,7 @@ def _written(folder: Path) -> Path:
     import pyarrow.parquet as pq
 
     chance = np.random.default_rng(1)
-    for source, rows in (("million", 1_000_000), ("thousand", 1_000)):
+    for source, rows in (("million", MILLION), ("thousand", 1_000)):
         columns = {
             "patient": chance.integers(0, rows * 3 // 10, rows),
             "ward": chance.choice(["cardiology", "oncology", "surgery"], rows),

@@ -13,13 +13,14 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from benchmarks import Row, publish
+from benchmarks import Row, absent, publish, size
 from discreet.bounds import samples
 from discreet.data import Boolean, Domain, Identifier, Integer, Table
 from discreet.learning import StatisticalQueryOracle, learn_conjunction
 from discreet.queries import Affine, Piece
 
-ROWS, MEANS, ROUNDS = 1_000_000, 10, 5
+ROWS, MEANS, ROUNDS = size((1_000_000, 10, 5), quick=(5000, 10, 1))
+RUNS, TRIED, FRESH = size((1000, 60, 50_000), quick=(20, 2, 1000))
 D, ALPHA, BETA, EPSILON = 10, 0.1, 0.05, 1.0
 
 
@@ -42,7 +43,7 @@ def _means() -> list[Row]:
     ]
     peer = _opendp(values)
     if peer is None:
-        return [*rows, Row(what="OpenDP is not installed", value=0, unit="")]
+        return [*rows, absent("OpenDP")]
     theirs, wrong = _seconds(peer), _error(peer, truth)
     return [
         *rows,
@@ -104,7 +105,7 @@ def _round_on_a_table() -> Row:
 def _thresholds() -> list[Row]:
     """Rows from which the exponential mechanism learns thresholds on 2^10 points, targets in the middle."""
     table = samples("thresholds", d=D, alpha=ALPHA, beta=BETA, epsilon=EPSILON)
-    rng, points, runs = np.random.default_rng(2), 2**D, 1000
+    rng, points, runs = np.random.default_rng(2), 2**D, RUNS
 
     def works(n: int) -> bool:
         x = rng.integers(0, points, (runs, n))
@@ -128,8 +129,8 @@ def _thresholds() -> list[Row]:
 def _conjunctions() -> list[Row]:
     name = "statistical queries, central, shared sample"
     enough = samples("conjunctions", d=D, alpha=ALPHA, beta=BETA, epsilon=EPSILON)[name].n
-    rng, runs = np.random.default_rng(3), 60
-    fresh = (rng.random((50_000, D)) < 0.8).astype(np.float64)
+    rng, runs = np.random.default_rng(3), TRIED
+    fresh = (rng.random((FRESH, D)) < 0.8).astype(np.float64)
 
     def works(n: int) -> bool:
         fails = 0

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks import Row, publish
+from benchmarks import Row, absent, publish, size
 from discreet.bounds.interval_table import GAMMA2, gamma2_prefix
 from discreet.data.histogram import Histogram
 from discreet.privacy.guarantee import ZCDP, PureDP
@@ -24,7 +24,7 @@ from discreet.structured import ContinualCounter, PrefixTree
 from discreet.structured.streams.banded import Banded
 from discreet.structured.streams.toeplitz import SquareRoot
 
-MILLION = 1_000_000
+MILLION, SINGLE, CELLS = size((1_000_000, 5000, 10_000_000), quick=(2000, 100, 10_000))
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -43,7 +43,7 @@ def _counters() -> list[Row]:
             Row(what=f"a million steps at once, {name}", value=spent, unit="CPU s", promise="< 5", holds=spent < 5)
         )
         single = ContinualCounter(horizon=MILLION, upper=5, budget=budget)
-        each = _seconds(lambda single=single: [single.add(1) for _ in range(5000)]) / 5000
+        each = _seconds(lambda single=single: [single.add(1) for _ in range(SINGLE)]) / SINGLE
         rows.append(Row(what=f"one step, {name}", value=each * 1e6, unit="CPU us"))
     return rows
 
@@ -67,7 +67,7 @@ def _rms(made: PrefixTree) -> float:
 
 
 def _prefixes() -> list[Row]:
-    rows, cells = [], 10_000_000
+    rows, cells = [], CELLS
     histogram = Histogram(thresholds(cells).domain, np.random.default_rng(1).integers(0, 3, cells))
     for name, budget in {"zCDP": ZCDP(0.1), "pure DP": PureDP(1.0)}.items():
         spent = _seconds(lambda budget=budget: PrefixTree(cells, budget=budget)(histogram).answers)
@@ -77,8 +77,7 @@ def _prefixes() -> list[Row]:
     rows.append(Row(what="rms error of 1,024 prefixes, epsilon 1", value=best, unit="rows"))
     rows.append(Row(what="  the binary tree without consistency", value=binary / best, unit="x ours"))
     if importlib.util.find_spec("opendp") is None:
-        print("opendp is not installed: its trees are left out")
-        return rows
+        return [*rows, absent("OpenDP")]
     return [*rows, *_opendp(best)]
 
 
@@ -87,7 +86,7 @@ def _opendp(best: float) -> list[Row]:
 
     dp.enable_features("contrib")
     rows = []
-    for cells, runs in ((1024, 100), (1 << 17, 1)):
+    for cells, runs in size(((1024, 100), (1 << 17, 1)), quick=((64, 2), (64, 1))):
         counts = np.random.default_rng(2).integers(0, 50, cells)
         space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
         branching = dp.t.choose_branching_factor(size_guess=cells)

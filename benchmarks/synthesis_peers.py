@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import Row, publish
+from benchmarks import Row, absent, publish, size
 from benchmarks.synthesis import DELTA, figures, table_of
 from discreet.data import Records
 from discreet.synthesis.quality_tables import distances
 
-LIMIT = 1800  # seconds for each run of the peer
+LIMIT = size(1800, quick=60)  # seconds for each run of the peer
 PROGRAM = """
 import json, sys, time
 import numpy, pandas
@@ -42,8 +42,7 @@ print(seconds)
 
 def measure() -> list[Row]:
     if "DISCREET_DATA" not in os.environ:
-        print("nothing to compare on: DISCREET_DATA names no folder with nltcs and PUMS")
-        return []
+        return [absent("NLTCS and PUMS: DISCREET_DATA names no folder of them")]
     rows = []
     for name in ("PUMS", "nltcs"):
         table, ways = table_of(name), 3 if name == "nltcs" else 2
@@ -57,13 +56,12 @@ def _peers(name: str, table: Records, *, ways: int) -> list[Row]:
     """The figures of both methods at epsilon 1, where the interpreter is there and they end in time."""
     interpreter = os.environ.get("DISCREET_DPMM")
     if interpreter is None:
-        print(f"dpmm is not measured on {name}: DISCREET_DPMM names no interpreter that has it")
-        return []
+        return [absent(f"dpmm on {name}: DISCREET_DPMM names no interpreter that has it")]
     rows = []
     for kind in ("MST", "AIM"):
         found = _run(interpreter, table, kind=kind, ways=ways)
         if found is None:
-            print(f"dpmm's {kind} on {name} did not end within {LIMIT} seconds")
+            rows.append(absent(f"dpmm's {kind} on {name}: it did not end within {LIMIT} seconds"))
             continue
         made, seconds = found
         two, three = distances(made, table, [])[1:]

@@ -14,15 +14,15 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from benchmarks import Row, publish
+from benchmarks import Row, publish, size
 from benchmarks.noise import _ratio, _seconds
 from discreet.data import Boolean, Domain, Integer, Records
 from discreet.queries import Marginals, marginals, parities
 
-BITS = Domain({f"b{i}": Boolean() for i in range(20)})
-WIDE = Domain({f"c{i}": Integer(0, 9) for i in range(100)})
-ROWS = 48_842
-SAMPLE = 200  # tables that the slower peers count
+BITS = Domain({f"b{i}": Boolean() for i in range(size(20, quick=8))})
+WIDE = Domain({f"c{i}": Integer(0, 9) for i in range(size(100, quick=8))})
+ROWS = size(48_842, quick=500)
+SAMPLE = size(200, quick=20)  # tables that the slower peers count
 
 
 def measure() -> list[Row]:
@@ -30,9 +30,9 @@ def measure() -> list[Row]:
 
 
 def _dense() -> list[Row]:
-    cells = np.random.default_rng(1).random(1 << 20)
+    cells = np.random.default_rng(1).random(1 << len(BITS))
     three, signs = marginals(BITS, 3), parities(BITS, 3)
-    answers, query = three.apply(cells), three[4711]
+    answers, query = three.apply(cells), three[len(three) // 2]
     seconds = _seconds(
         {
             "apply": lambda: three.apply(cells),
@@ -83,7 +83,7 @@ def _time(what: str, seconds: list[float]) -> Row:
 
 
 def _one_by_one(cells: np.ndarray, workload: Marginals) -> list[np.ndarray]:
-    cube, order = cells.reshape((2,) * 20), list(BITS)
+    cube, order = cells.reshape((2,) * len(BITS)), list(BITS)
     dropped = [tuple(i for i, name in enumerate(order) if name not in names) for names in workload.sets[:SAMPLE]]
     part: Callable[[], list[np.ndarray]] = lambda: [cube.sum(axis=axes) for axes in dropped]  # noqa: E731
     return [table for _ in range(len(workload.sets) // SAMPLE) for table in part()]
@@ -91,7 +91,7 @@ def _one_by_one(cells: np.ndarray, workload: Marginals) -> list[np.ndarray]:
 
 def _walsh_hadamard(cells: np.ndarray) -> np.ndarray:
     values = cells
-    for _ in range(20):
+    for _ in range(len(BITS)):
         pairs = values.reshape(2, -1)
         values = np.stack([pairs[0] + pairs[1], pairs[0] - pairs[1]], axis=1).reshape(-1)
     return values

@@ -26,6 +26,12 @@ BENCHMARKS = """# Benchmarks
 Every figure that `make bench` (or `discreet bench --peers`) wrote last, with the day and the machine of each table.
 A row with a need fails the benchmark where it is not met. Peers that cannot live in one environment were measured
 apart, and the row says so. `x` is a ratio of two figures of the same run.
+
+A run is complete on any machine. One benchmark that dies does not stop the others; the end names what died, and what
+was not measured there: a peer that is not installed, data that no variable names. Where there is no card, the figures
+of the last run with one are kept, with its day. `make quick` (`python -m benchmarks --quick`, with names for some of
+them) runs everything at its smallest size, to see that it runs: it promises nothing and writes no figure.
+`DISCREET_QUICK=1` does the same for one benchmark alone, as in `DISCREET_QUICK=1 python -m benchmarks.noise`.
 """
 ROOMS = {
     "0": "First steps",
@@ -110,10 +116,15 @@ def benchmarks_page() -> str:
             continue
         lines += ["| what | | need |", "|---|---|---|"]
         lines += [
-            f"| {_cell(row['what'])} | {row['value']:g} {_cell(row['unit'])} | {_cell(row['promise'])} |"
+            f"| {_cell(row['what'])} | {_figure(row['value'])} {_cell(row['unit'])} | {_cell(row['promise'])} |"
             for row in stored["rows"]
         ] + [""]
     return "\n".join(lines)
+
+
+def _figure(value: float | None) -> str:
+    """A figure as it is shown; none where it was not measured."""
+    return "" if value is None else f"{value:g}"
 
 
 def gallery_page() -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
-import pkgutil
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -96,7 +96,7 @@ def _benchmarks() -> ModuleType:
 
 def _chosen(only: str | None) -> list[str]:
     """The names of the benchmarks to run."""
-    there = [found.name for found in pkgutil.iter_modules(_benchmarks().__path__) if found.name != "__main__"]
+    there = _benchmarks().names()
     if only is None:
         return there
     wanted = [name.strip() for name in only.split(",")]
@@ -112,11 +112,9 @@ def _beside_peers(names: list[str], out: Path) -> None:
     benchmarks, held, figures = _benchmarks(), True, []
     for at, name in enumerate(names):
         with waiting(f"{name} ({at + 1} of {len(names)}) ..."):
-            module = importlib.import_module(f"benchmarks.{name}")
-            rows = module.measure() if hasattr(module, "measure") else None
-        if rows is not None:
-            held &= benchmarks.publish(name, rows, folder=out)
-            figures += [row | {"benchmark": name} for row in json.loads((out / f"{name}.json").read_text())["rows"]]
+            rows = benchmarks.run(name, folder=out)
+        held &= rows is not None and (benchmarks.is_quick() or all(row.holds is not False for row in rows))
+        figures += [asdict(row) | {"benchmark": name} for row in rows or []]
     picture = ratios(figures)
     if picture is not None:
         picture.save(str(out / "ratios.svg"))
