@@ -196,7 +196,7 @@ def test_a_run_that_ended_and_was_not_stored_goes_on_by_no_step_to_the_same_mode
     curator, file = held(tmp_path), tmp_path / "run.npz"
     kept = []
 
-    def die(ledger, receipt, answer):
+    def die(ledger, receipt, answer, **_):
         kept.append(answer)
         raise KeyboardInterrupt
 

@@ -274,7 +274,7 @@ def test_the_reply_to_a_question_is_made_before_its_answer_is_stored(tmp_path, m
         return {}, {}
 
     monkeypatch.setattr(Ledger, "turn", noted)
-    monkeypatch.setattr(Ledger, "store", lambda *given: (seen.append("store"), store(*given)))
+    monkeypatch.setattr(Ledger, "store", lambda *given, **more: (seen.append("store"), store(*given, **more)))
     monkeypatch.setitem(KINDS, "ask", large)
     child = Child(
         written(tmp_path), memory=512, store=str(tmp_path / "service.db"), tell=lambda said: seen.append(said["event"])
@@ -291,7 +291,7 @@ def test_an_answer_is_stored_at_its_moment_however_early_it_is_ready(ledger, mon
     clock, stored = [ready], []
     monkeypatch.setattr(announced.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(announced.time, "sleep", lambda seconds: clock.__setitem__(0, clock[0] + seconds))
-    monkeypatch.setattr(ledger, "store", lambda receipt, answer: stored.append(clock[0]))
+    monkeypatch.setattr(ledger, "store", lambda receipt, answer, **_: stored.append(clock[0]))
     watched = Announced(ledger, lambda said: None, moment=lambda: 15.0)
     watched.store(watched.spend(PureDP(1), **SPEND), b"answer")
 
