@@ -29,6 +29,7 @@ ALLOWED = {
     "local/shuffle.py:_binomial": "probabilities, with a bound on every rounding",
     "local/shuffle.py:_blanket": "probabilities, with a bound on every rounding",
     "release/gamma2_solver.py:_normal": "weights of the optimiser: they choose a strategy, whose norm is then exact",
+    "release/net.py:_of_product": "products of entries, which are known to stay below 2^31 before they are made",
     "release/strategies.py:_around": "a centre, which may be any; what is seen from it is exact",
     "structured/marginals/residual_plan.py:_evened": "shares of the optimiser, checked afterwards with slack",
     "structured/marginals/residual_plan.py:_least_by_kind": "floats in [0, 1] times shares, with slack",
