@@ -1,8 +1,9 @@
 """Every public callable that takes a budget and returns an estimate: how it is run, and how wrong it is.
 
 A run returns the largest error of one release, against the answer without privacy, and the error that the estimator
-states at 95 % (None where it states none).  `floor` is the error that is left however large the budget is, with `why`;
-`forced` names the theorem that makes a stated error more than twice what is observed.
+states at 95 % (None where it states none).  What is left however large the budget is, is `floor` and `sampling` divided
+by the root of n, with `why`; `forced` names the theorem that makes a stated error more than twice what is observed.
+As rows are more, an error is not more than it was times the ratio of the rows to the power `grows`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from discreet import learning, local, mechanisms, release, structured
+from discreet import learning, local, mechanisms, release, structured, synthesis
 from discreet.data import Boolean, Domain, Histogram, Integer, Records
 from discreet.data.graph import Graph
 from discreet.errors import UnsupportedError
@@ -41,8 +42,10 @@ class Swept:
     names: tuple[str, ...]
     run: Run
     kinds: tuple[str, ...] = ("pure",)
-    sizes: tuple[int, ...] = (1000, 20_000)
+    sizes: tuple[int, ...] = (1000, 100_000)
     floor: float = 0.0
+    sampling: float = 0.0  # what is left of n users, times the root of n
+    grows: float = 0.0
     why: str = ""
     forced: str = ""
     slow: bool = False  # one size, fewer budgets in `make test`
@@ -50,10 +53,15 @@ class Swept:
     def __str__(self) -> str:
         return "-".join(self.names)
 
+    def left(self, n: int) -> float:
+        """The error that no budget lowers."""
+        return self.floor + self.sampling / n**0.5
+
 
 PURE, ALL, NOT_PURE = ("pure",), ("pure", "zcdp", "approximate"), ("zcdp", "approximate")
 AGES = Domain({"age": Integer(0, 99)})
 BITS = Domain({f"b{i}": Boolean() for i in range(5)})
+TWO = Domain({f"b{i}": Boolean() for i in range(2)})
 WIDE = {"lower": 0, "upper": 100, "step": "0.01"}
 
 
@@ -68,6 +76,10 @@ def bits(n: int) -> Records:
     first = draw.random(n) < 0.7
     columns = [first, first ^ (draw.random(n) < 0.1), *(draw.random((3, n)) < 0.4)]
     return Records(BITS, [column.astype(np.int64) for column in columns])
+
+
+def pair(n: int) -> Records:
+    return Records(TWO, [bits(n).column(name) for name in ("b0", "b1")])
 
 
 @cache
@@ -222,6 +234,16 @@ def workload(made: Callable[..., Any], asked: Any, data: Callable[[int], Any], p
     return of
 
 
+def boosted(budget: Guarantee, n: int, rng: Any) -> tuple[float, float | None]:
+    def base(sample: Any, part: Guarantee) -> Any:
+        return release.LeastSquaresProjection(sample, budget=part, n=n)
+
+    asked = marginals(BITS, 2)
+    made = release.BoostedQueries(base, asked, budget=budget, n=n, sample=20, error=n // 20)
+    found = made(bits(n), rng=rng)
+    return float(np.abs(found.answers - asked.answer(bits(n))).max()), stated(found)
+
+
 def weights(budget: Guarantee, n: int, rng: Any) -> tuple[float, float | None]:
     asked = marginals(BITS, 2)
     session = release.PrivateMultiplicativeWeights(BITS, n=n, budget=budget, queries=len(asked)).open(bits(n), rng=rng)
@@ -261,6 +283,21 @@ def cells(n: int) -> np.ndarray:
     return (normals(n) * 16 / 101).astype(np.int64)
 
 
+def units(n: int) -> np.ndarray:
+    angles = normals(n) / 20
+    return np.column_stack([np.cos(angles) * 0.6, np.sin(angles) * 0.6, np.full(n, 0.8)]) * (1 - 1e-9)
+
+
+def hitters(budget: Guarantee, n: int, rng: Any) -> tuple[float, float | None]:
+    """The largest error of the two strings that a quarter of all users hold at least, found or not."""
+    strings = np.where(np.arange(n) % 4 < 2, 11, np.where(np.arange(n) % 4 == 2, 40, np.arange(n) % 64)).astype(
+        np.uint64
+    )
+    found = local.HeavyHitters(bits=6, epsilon=amount(budget))(strings, rng=rng)
+    said = {item.value: item.fraction for item in found.items}
+    return max(abs(said.get(value, 0.0) - float((strings == value).mean())) for value in (11, 40)), None
+
+
 def shares(given: np.ndarray) -> np.ndarray:
     return np.bincount(given, minlength=16) / len(given)
 
@@ -289,6 +326,44 @@ def learner(name: str, budget: Guarantee, n: int, rng: Any, **settings: Any) -> 
         return 1 - made.score(unseen, truth > 50), None
     made = kind(budget=budget, domain=domain, bounds=(0, 100), **settings).fit(x, value, rng=rng)
     return float(np.abs(made.predict(unseen) - truth).mean()), None
+
+
+def network(name: str, budget: Guarantee, n: int, rng: Any) -> tuple[float, float | None]:
+    return learner(name, budget, n, rng, hidden=(20,), epochs=max(1, min(20, 20_000 // n)), batch=100, rows=n)
+
+
+def bounds(budget: Guarantee, n: int, rng: Any) -> tuple[float, float | None]:
+    """The share of the rows that are clamped, at either end."""
+    rows = normals(n).round()
+    made = learning.PrivateBounds(budget=budget, domain=Domain({"a": Integer(0, 100)}))
+    kept = made.fit(rows[:, None], rng=rng).domain_out_["a"]
+    assert isinstance(kept, Integer)
+    return float(max((rows < kept.low).mean(), (rows > kept.high).mean())), made.accuracy(0.05) / n
+
+
+def pipeline(budget: Guarantee, n: int, rng: Any) -> tuple[float, float | None]:
+    x, value = table(n)
+    unseen, truth = table(2003)
+    made = learning.Pipeline(
+        [("bounds", learning.PrivateBounds()), ("model", learning.LogisticRegression(classes=(False, True)))],
+        budget=budget,
+        domain=Domain({name: Integer(0, 100) for name in "ab"}),
+    ).fit(x, value > 50, rng=rng)
+    return float(1 - made.score(unseen, truth > 50)), None
+
+
+def linked(budget: Guarantee, n: int, rng: Any) -> tuple[float, float | None]:
+    """The largest error of a share, of the parents or of the children."""
+    who = np.arange(n)
+    old, icu = who % 10 < 3, who % 4 == 0
+    frames = {"people": pd.DataFrame({"who": who, "old": old}), "visits": pd.DataFrame({"who": who, "icu": icu})}
+    domains = {"people": Domain({"old": Boolean()}), "visits": Domain({"icu": Boolean()})}
+    made = synthesis.LinkedSynthesizer(domains, parent="people", rows_per_unit={"visits": 1}, budget=budget)
+    drawn = made.fit(frames, unit="who", rng=rng).sample(4 * n)
+    return max(
+        abs(float(np.mean(drawn["people"]["old"].to_numpy(zero_copy_only=False))) - old.mean()),
+        abs(float(np.mean(drawn["visits"]["icu"].to_numpy(zero_copy_only=False))) - icu.mean()),
+    ), None
 
 
 def clusters(budget: Guarantee, n: int, rng: Any) -> tuple[float, float | None]:
@@ -332,6 +407,8 @@ def every() -> Iterator[Swept]:
     }.items():
         yield Swept(names=(name,), run=partial(scaled, make), sizes=(1000,))
     yield Swept(names=("mechanisms.RandomizedResponse",), run=answers)
+    inside = partial(mechanisms.BoundedLaplace, lower=0, upper=2 * 10**6)
+    yield Swept(names=("BoundedLaplace",), run=partial(number, inside), floor=0.0)
 
     ranks = "docs/theory/quantiles.md: rows may all lie at one end, so that every other lattice point is as far"
     for method in ("auto", "independent", "joint", "recursive"):
@@ -431,6 +508,38 @@ def every() -> Iterator[Swept]:
             kinds=ALL,
             forced="docs/theory/release.md: a union over answers whose errors go together",
         )
+    yield Swept(
+        names=("OfflineWeights",),
+        run=workload(release.OfflineWeights, asked, bits, True),
+        kinds=ALL,
+        sizes=(20_000, 200_000),
+        grows=1.0,
+        floor=2000.0,
+        why="answers within its threshold of the truth are never updated",
+        forced="docs/theory/online.md: every update may be as small as the threshold lets it be",
+        slow=True,
+    )
+    yield Swept(
+        names=("SmallDatabase",),
+        run=workload(partial(release.SmallDatabase, rows=12), marginals(TWO, 2), pair, True),
+        grows=1.0,
+        floor=60.0,
+        why="twelve rows stand for all: fractions are twelfths",
+        forced="docs/theory/small_database.md: the rounding to so many rows, and any data",
+        sizes=(1000,),
+        slow=True,
+    )
+    yield Swept(
+        names=("BoostedQueries",),
+        run=boosted,
+        kinds=("zcdp",),
+        sizes=(20_000, 200_000),
+        floor=3000.0,
+        grows=1.0,
+        why="medians of releases that err by as much as the base is allowed to",
+        forced="docs/theory/boosting.md: the base may err by `error` on all that it samples",
+        slow=True,
+    )
     signs = parities(BITS, 2)
     yield Swept(
         names=("ProjectedParities", "ParityProjection"),
@@ -443,7 +552,8 @@ def every() -> Iterator[Swept]:
         names=("PrivateMultiplicativeWeights",),
         run=weights,
         kinds=ALL,
-        sizes=(20_000,),
+        sizes=(20_000, 200_000),
+        grows=1.0,
         floor=2000.0,
         slow=True,
         why="answers within its threshold of the truth are never updated",
@@ -470,35 +580,38 @@ def every() -> Iterator[Swept]:
         for name in ("RandomizedResponse", "HadamardResponse", "OptimalLocalHashing", "OptimalUnaryEncoding",
                      "ProjectiveGeometryResponse", "SubsetSelection", "SymmetricUnaryEncoding")
     }  # fmt: skip
-    half = "the chance of a lie is one half for the own value, whatever epsilon: half of the users say nothing"
-    hashed = "at most 2^ few hash values are compared, and values collide however large epsilon is"
-    floors = {
-        "OptimalUnaryEncoding": (0.15, half),
-        "HadamardResponse": (0.15, half),
-        "OptimalLocalHashing": (0.15, hashed),
-        "ProjectiveGeometryResponse": (0.15, hashed),
-    }
+    half = "the own value is reported with probability one half, whatever epsilon is"
+    hashed = "values of one hash are one"
+    floors = {"OptimalUnaryEncoding": (1.0, half), "OptimalLocalHashing": (0.1, hashed)}
     chebyshev = "docs/theory/local_protocols.md: Chebyshev's inequality, for each fraction alone, over any population"
     for name, one in each.items():
         left, why = floors.get(name, (0.0, ""))
-        yield Swept(names=(f"local.{name}",), run=one, floor=left, why=why, forced=chebyshev)
-    for name in ("HierarchicalRanges", "SampledThresholds"):
+        yield Swept(names=(f"local.{name}",), run=one, sampling=left, why=why, forced=chebyshev)
+    for name, left in (("HierarchicalRanges", 2.0), ("SampledThresholds", 4.0), ("LocalFactorization", 0.0)):
+        kind = local.LocalFactorization if name == "LocalFactorization" else getattr(local, name)
+        of = {"workload": thresholds(16)} if name == "LocalFactorization" else {"size": 16}
         yield Swept(
             names=(name,),
-            run=protocol(partial(getattr(local, name), size=16), cells, upto),
-            floor=0.15,
-            why="each user reports at one level, or at one threshold: what is left is sampling",
+            run=protocol(partial(kind, **of), cells, upto),
+            sampling=left,
+            why="each user reports at one level, or at one threshold: what is left is sampling" if left else "",
             forced=chebyshev,
         )
-    for name in ("OneBitMean", "LaplaceMean", "PiecewiseMean", "HybridMean"):
+    yield Swept(names=("HeavyHitters",), run=hitters, sampling=2.0, why="each user tells of one level", slow=True)
+    for name in ("DuchiVector", "PrivUnit", "PrivUnitG"):
+        yield Swept(
+            names=(name,),
+            run=protocol(partial(getattr(local, name), dimension=3), units, partial(np.mean, axis=0)),
+            sampling=6.0 if name == "DuchiVector" else 2.0,
+            why="a direction is drawn, whatever epsilon is" if name == "DuchiVector" else "the cap of directions",
+            forced=chebyshev,
+        )
+    half = "one bit is drawn with the chance of the value"
+    slots = "the lattice of slots, and noise for the largest epsilon that is served"
+    for name, left in {"OneBitMean": 100.0, "LaplaceMean": 1.0, "PiecewiseMean": 0.01, "HybridMean": 0.01}.items():
         mean = protocol(partial(getattr(local, name), lower=0, upper=100), normals, np.mean)
-        yield Swept(
-            names=(name,),
-            run=mean,
-            floor=5.0 if name == "OneBitMean" else 0.05,
-            forced=chebyshev,
-            why="one bit is drawn with the chance of the value" if name == "OneBitMean" else "the lattice of slots",
-        )
+        why = half if name == "OneBitMean" else slots
+        yield Swept(names=(name,), run=mean, sampling=left, forced=chebyshev, why=why)
 
     for name, left in {
         "LogisticRegression": 0.02, "LinearSVC": 0.02, "NaiveBayes": 0.1, "DecisionTreeClassifier": 0.1,
@@ -521,6 +634,38 @@ def every() -> Iterator[Swept]:
             slow=True,
             why="what the model can say, and the rows that it saw",
         )
+    for name, settings in {
+        "LabelPrivateNeighbors": {},
+        "KNeighborsClassifier": {"queries": 2003, "rate": "0.1"},
+    }.items():
+        yield Swept(
+            names=(name,),
+            run=partial(learner, name, **settings),
+            floor=0.05,
+            kinds=("pure",) if name == "LabelPrivateNeighbors" else ("zcdp",),
+            slow=True,
+            why="neighbours on the other side of the border",
+        )
+    for name, left in (("NeuralNetwork", 0.05), ("NeuralNetworkRegressor", 4.0)):
+        yield Swept(
+            names=(name,),
+            run=partial(network, name),
+            kinds=("zcdp",),
+            floor=left,
+            why="what twenty units can say after so few steps",
+            slow=True,
+        )
+    yield Swept(names=("PrivateBounds",), run=bounds, floor=0.01, why="one row at either end", slow=True)
+    yield Swept(names=("Pipeline",), run=pipeline, floor=0.02, why="as the model at its end", slow=True)
+    yield Swept(
+        names=("LinkedSynthesizer",),
+        run=linked,
+        kinds=("pure", "zcdp"),
+        floor=0.02,
+        why="a sixteenth of a row of each cell, and the sample",
+        slow=True,
+        sizes=(1000,),
+    )
     yield Swept(
         names=("KMeans",), run=clusters, kinds=ALL, floor=2.0, slow=True, why="the spread of the points, and one step"
     )

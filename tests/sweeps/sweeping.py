@@ -23,6 +23,7 @@ class At:
     """What a budget gave: errors of several runs, and what was stated."""
 
     budget: str
+    n: int
     errors: tuple[float, ...]
     stated: tuple[float, ...]
 
@@ -46,7 +47,7 @@ def sweep(one: Swept, kind: str, n: int, *, budgets: tuple[str, ...] = BUDGETS, 
             assert any(word in str(refusal) for word in ("need", "take", "too small", "smaller", "at most")), refusal  # noqa: PT017
             continue
         said = tuple(stated for _, stated in drawn if stated is not None)
-        found.append(At(budget, tuple(error for error, _ in drawn), said))
+        found.append(At(budget, n, tuple(error for error, _ in drawn), said))
     assert found, "no budget is served"
     return found
 
@@ -55,9 +56,9 @@ def flaws(one: Swept, found: list[At]) -> list[str]:
     """What does not hold: empty where all of it does."""
     wrong = [f"not a number at {at.budget}" for at in found if not all(map(math.isfinite, (*at.errors, *at.stated)))]
     for before, after in itertools.combinations(found, 2):
-        if after.mean > before.mean + before.spread + after.spread + one.floor:
+        if after.mean > before.mean + before.spread + after.spread + one.left(before.n):
             wrong.append(f"error {before.mean:.3g} at {before.budget} and {after.mean:.3g} at {after.budget}")
-    if found[-1].mean > (one.floor or 0.01):
+    if float(found[-1].budget) > 1 and found[-1].mean > (one.left(found[-1].n) or 0.01):
         wrong.append(f"an error of {found[-1].mean:.3g} is left at {found[-1].budget}")
     for before, after in itertools.pairwise([at for at in found if at.stated]):
         if np.mean(after.stated) > 1.05 * np.mean(before.stated) + 1e-4:
@@ -67,4 +68,14 @@ def flaws(one: Swept, found: list[At]) -> list[str]:
             often = float(np.quantile(at.errors, 0.95))
             if np.mean(at.stated) > RATIO * often + 1:
                 wrong.append(f"{np.mean(at.stated):.3g} stated for {often:.3g} at {at.budget}")
+    return wrong
+
+
+def growth(one: Swept, few: list[At], many: list[At]) -> list[str]:
+    """Where an error is larger with more rows, beyond its spread and what is declared: empty where it never is."""
+    wrong = []
+    for before, after in ((a, b) for a in few for b in many if a.budget == b.budget):
+        may = (before.mean + before.spread + one.left(before.n)) * (after.n / before.n) ** one.grows
+        if after.mean > may + after.spread:
+            wrong.append(f"{before.mean:.3g} of {before.n} rows, {after.mean:.3g} of {after.n}, at {after.budget}")
     return wrong

@@ -15,12 +15,11 @@ from discreet.structured.graphs import extension_choice
 from discreet.structured.graphs.extension_choice import ExtensionChoice
 from tests.scale import FULL
 from tests.sweeps.estimators import KINDS, SWEPT, Swept, learner, synthetic
-from tests.sweeps.sweeping import flaws, sweep
+from tests.sweeps.sweeping import flaws, growth, sweep
 
 ROOMS = {"mechanisms": mechanisms, "structured": structured, "release": release, "learning": learning, "local": local,
          "synthesis": synthesis}  # fmt: skip
 NOT_SWEPT = {
-    "BoundedLaplace": "noise inside bounds is biased toward their middle; its error is that of Laplace, cut",
     "PartitionSelection": "it answers yes or no: what is kept, and when, is in tests/mechanisms",
     "ProposeTestRelease": "needs a query of one's own; StableMedian is one",
     "SmoothSensitivity": "needs a query of one's own; SmoothMedian is one",
@@ -30,9 +29,6 @@ NOT_SWEPT = {
     "NoisyLocal": "needs a local sensitivity of one's own; TriangleCount is one",
     "ChebyshevConjunctions": "its error is at most alpha, which is asked for: a degree, not a budget, makes it small",
     "boosted_parities": "a base and a number of rounds; its parts are swept",
-    "BoostedQueries": "a base and a number of rounds; its parts are swept",
-    "OfflineWeights": "PrivateMultiplicativeWeights with all queries at once",
-    "SmallDatabase": "its databases of m rows have an error that m decides",
     "Amplified": "a learner around another one",
     "BoostedLearner": "a class of hypotheses of one's own",
     "ExponentialLearner": "a class of hypotheses of one's own",
@@ -40,26 +36,14 @@ NOT_SWEPT = {
     "Sampled": "a learner around another one",
     "ThresholdLearner": "a threshold among points of one's own",
     "best_of_panel": "a selection; Exponential is swept",
-    "KNeighborsClassifier": "votes for a fixed number of questions",
-    "LabelPrivateNeighbors": "labels by randomised response, which is swept",
-    "NeuralNetwork": "minutes for each budget; tests/learning compares its budgets",
-    "NeuralNetworkRegressor": "minutes for each budget; tests/learning compares its budgets",
-    "Pipeline": "steps that are swept",
-    "PrivateBounds": "quantiles, which are swept",
     "StatisticalNoise": "the noise of the oracle",
     "StatisticalQueryOracle": "questions of one's own",
     "cross_val_score": "a model that is swept, several times",
     "cross_validate": "a model that is swept, several times",
     "Choice": "a comparison of protocols",
-    "DuchiVector": "vectors; their means are those of OneBitMean along every axis",
-    "PrivUnit": "vectors of one's own",
-    "PrivUnitG": "vectors of one's own",
-    "HeavyHitters": "it names values; the oracle behind is swept",
-    "LocalFactorization": "a workload of one's own; HierarchicalRanges is one",
     "LocalStatisticalOracle": "questions of one's own",
     "central_delta": "a calculator", "choose": "a comparison of protocols", "parity_users": "a calculator",
     "users_needed": "a calculator",
-    "LinkedSynthesizer": "two synthesizers, which are swept",
     "ParityProjection": "ProjectedParities is it, as a release",
 }  # fmt: skip
 CASES = [
@@ -68,6 +52,7 @@ CASES = [
     for kind in one.kinds
     for n in (one.sizes if FULL else one.sizes[:1])
 ]
+ROWS = [one for one in SWEPT if len(one.sizes) > 1 and (FULL or not one.slow)]
 
 
 def test_no_public_estimator_is_forgotten():
@@ -84,13 +69,25 @@ def test_no_public_estimator_is_forgotten():
 
 def test_every_floor_and_every_loose_bound_has_its_reason():
     for one in SWEPT:
-        assert not one.floor or one.why, one
+        assert not one.left(1) or one.why, one
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(("one", "kind", "n"), CASES)
 def test_more_budget_is_never_worse_and_the_end_is_the_answer_itself(one, kind, n):
     assert flaws(one, sweep(one, kind, n)) == []
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("one", ROWS, ids=str)
+def test_more_rows_are_never_worse_nor_is_more_budget_with_them(one):
+    """One budget of every day and two that buy the answer itself, at the least size and at a hundred times as many."""
+    kind = one.kinds[0]
+    sizes = (*one.sizes, *((10**6,) if FULL and not one.slow else ()))
+    few, *more = [sweep(one, kind, n, budgets=("1", "1e5", "1e6"), runs=3) for n in sizes]
+
+    for many in more:
+        assert growth(one, few, many) + flaws(one, many) == []
 
 
 def test_the_twin_whose_scores_are_rounded_up_is_caught(monkeypatch):

@@ -23,9 +23,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from discreet.local.chernoff import share_error
+from discreet.local.chernoff import bennett, share_error
 from discreet.local.coins import favoured, pick, toss, whole
-from discreet.local.frequency import FrequencyOracle
+from discreet.local.frequency import SMALL, FrequencyOracle
 from discreet.local.wire import Codes
 from discreet.privacy.number import Number, exact
 
@@ -127,10 +127,21 @@ class HadamardResponse(FrequencyOracle):
         return self.sums(tally)[0] / (n * float(self.truth - self.noise))
 
     def bound(self, tally: Tally, n: int, beta: float) -> Floats:
-        """For each fraction alone: both signs of its row are counts, whose intervals hold together."""
+        """For each fraction alone: both signs of its row are counts, whose intervals hold together.
+
+        Where a block is of one value, as at a large epsilon, nobody else shares it, so that a user adds 1, -1 or 0 to W
+        with a variance that is public and small; else half of the users of a block have either sign by a fair coin.
+        """
+        import numpy as np
+
+        gap = float(self.truth - self.noise)
+        if self.columns == 2:
+            own = self.truth + self.noise - (self.truth - self.noise) ** 2
+            fewer = bennett(float(max(own, 2 * self.noise)) / 4, n=n, beta=beta)  # W / 2: within 1 of its mean
+            if fewer < SMALL * math.sqrt(2 * math.log(4 / beta) / n):
+                return np.full(self.size, 2 * fewer / gap)
         total, there = self.sums(tally)
         plus, minus = (there + total) // 2, (there - total) // 2
-        gap = float(self.truth - self.noise)
         if self.blocks == 1:
             return 2 * share_error(plus, n, beta) / gap  # the two counts add up to n
         return (share_error(plus, n, beta / 2) + share_error(minus, n, beta / 2)) / gap

@@ -333,7 +333,10 @@ class MWEM:
         """alpha such that no answer is off by more, on any n rows, but with probability beta."""
         require(0 < beta < 1, "0 < beta < 1", beta=beta)
         if self.estimate == "entropy":
-            raise UnsupportedError('the error of MWEM depends on the data; estimate="average" has a worst-case bound')
+            raise UnsupportedError(
+                "the error of MWEM depends on the data, so that nothing is proven of it; a plan forecasts it on made-up"
+                ' rows.  mechanism=IndependentNoise states its error; so does estimate="average" for a public n'
+            )
         if self.n is None or not swaps(self.neighbours):  # where rows come and go, n is a guess
             raise UnsupportedError("the bound on the error of MWEM needs a public n")
         drift = self.n * self.width * math.sqrt(math.log(self.workload.domain.size) / (2 * self.rounds))

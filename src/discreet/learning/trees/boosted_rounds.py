@@ -44,6 +44,7 @@ LARGEST = 2.0  # step of a score in a round
 EVEN = 0.5  # of the cuts are uniform over the declared range; the others follow the noisy mass
 ENTRIES = 1 << 24  # integers with noise, at most
 MANY, WIDE = 30, 8  # sweeps and leaves, at most, if the noisy counts set them
+LEAST = 1e-12  # of a standard deviation: noise that is less is none, and may not be divided by
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,9 +83,9 @@ class Settings:
     leaves: int | None
 
     def resolved(self, rows: float, sd: Callable[[int], float]) -> tuple[int, int]:
-        """Both numbers, for so many (noisy) rows a class and the noise of a round at so many sweeps."""
-        signal = rows / sd(10)
-        sweeps = self.sweeps or (MANY if rows / sd(MANY) >= 750 else 10 if signal >= 30 else 3)
+        """Both numbers, for so many (noisy) rows a class and the noise of a round at so many sweeps, which may be 0."""
+        signal = rows / max(sd(10), LEAST)
+        sweeps = self.sweeps or (MANY if rows >= 750 * sd(MANY) else 10 if signal >= 30 else 3)
         return sweeps, self.leaves or (WIDE if signal >= 200 else 4)
 
     def entries(self, sizes: Sequence[int], labels: int, columns: int) -> int:

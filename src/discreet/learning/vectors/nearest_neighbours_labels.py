@@ -22,7 +22,6 @@ from discreet.learning.design import Design
 from discreet.learning.estimator import PrivateClassifier
 from discreet.learning.vectors.k_means import whole
 from discreet.learning.vectors.nearest_neighbours import UNIT
-from discreet.learning.vectors.nearest_neighbours_votes import votes
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.privacy.guarantee import ApproxDP, Guarantee, PureDP
 
@@ -91,5 +90,26 @@ class LabelPrivateNeighbors(PrivateClassifier):
         found: list[Any] = []
         for query in self.design_.integers(rows, scale=UNIT):
             away = self.vectors_ - query
-            found.append(votes((away * away).sum(axis=1), self.reports_, self.n_neighbors, len(self.classes_)))
+            found.append(shared((away * away).sum(axis=1), self.reports_, self.n_neighbors, len(self.classes_)))
         return np.array(found, dtype=np.float64).reshape(len(found), len(self.classes_))
+
+
+def shared(
+    squares: npt.NDArray[np.int64], reports: npt.NDArray[np.int64], k: int, number: int
+) -> npt.NDArray[np.float64]:
+    """k votes of the nearest rows, by (squared) distance; those as far as the last share what is left.
+
+    Rows at one place are many where there are many rows: in the order of their classes the first would win by its lies.
+
+    >>> import numpy as np
+    >>> shared(np.array([4, 1, 4, 9]), np.array([0, 1, 1, 1]), 2, 2).tolist()
+    [0.5, 1.5]
+    """
+    import numpy as np
+
+    if len(squares) <= k:
+        return np.bincount(reports, minlength=number).astype(np.float64)
+    edge = np.partition(squares, k - 1)[k - 1]
+    nearer = np.bincount(reports[squares < edge], minlength=number)
+    last = np.bincount(reports[squares == edge], minlength=number)
+    return nearer + last * ((k - nearer.sum()) / last.sum())

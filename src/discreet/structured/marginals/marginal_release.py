@@ -129,7 +129,11 @@ class MarginalRelease:
         wanted = math.sqrt(square) * _sigma(self.budget)
         scale = 1 << max(0, FINEST - max(0, math.ceil(math.log2(wanted))))
         if self._least(scale) < LEAST:
-            raise UnsupportedError("the budget is too small to measure so many tables")
+            most = 2.0 ** (FINEST - math.ceil(math.log2(LEAST / self._least(1))))
+            raise UnsupportedError(
+                f"the budget {self.budget} is too small to measure so many tables: at most a noise of {most:.3g} counts"
+                f" is served, this one has {wanted:.3g}; IndependentNoise serves it, or a larger budget"
+            )
         sensitivity = root_up(square * scale**2)
         if isinstance(self.budget, ZCDP):
             largest = Gaussian.with_sigma(1, sensitivity=sensitivity).square
