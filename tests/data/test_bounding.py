@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.data.engines import bounding, hashing, kernels, texts
+from discreet.data.engines import bounding, hashing, kernels, results, spark_bounding, texts
 from discreet.data.engines.duckdb import DuckDB
+from discreet.data.engines.reference import Candidates
 from tests.data import tables
 from tests.data.tables import aggregation, frame, run, sensitivity
 from tests.scale import counts
@@ -174,6 +175,61 @@ def test_a_wide_sum_is_exact():
 
     for engine in (FAST, PLAIN):
         assert engine.run(declared, plan).through(lambda cells: cells.tolist()) == [[299 * most - 5]]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (-1, 0), (0, 100), (-(2**31), 2**31 - 1), (0, 2**61)])
+def test_no_number_of_rows_makes_a_sum_too_large_for_where_it_is_put(low, high):
+    measure = tables.Measure(kind="sum", value=tables.sql('"v"'), low=low, high=high)
+    plan = dataclasses.replace(aggregation(np.random.default_rng(0)), columns=("v",), keys=(), measures=(measure,))
+    most = (2**63 - 1) * (high or low)  # as many rows as an engine can count, all at the bound
+
+    assert int(results.cells(plan, [(0, most)])[0, 0]) == most
+
+
+def in_sixty_four_bits(monkeypatch, sure):
+    """The rows that 64-bit sums hold, after each time that some were added to them."""
+    seen, add_up = [], kernels.add_up
+
+    def watched(*given):
+        add_up(*given)
+        cells = given[-3]
+        seen.append(int(cells[:, 1].sum()))
+
+    monkeypatch.setattr(bounding, "SURE", sure)
+    monkeypatch.setattr(kernels, "add_up", watched)
+    return seen
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_64_bits_never_hold_more_rows_than_they_are_sure_to_add_up(monkeypatch, kind):
+    rng = np.random.default_rng(12)
+    source, plan = frame(rng, 2_000, kind=kind, units=300), aggregation(rng, rows=3, groups=2)
+    expected = run(PLAIN, source, plan)
+    seen = in_sixty_four_bits(monkeypatch, 5)
+
+    assert (run(FAST, source, plan) == expected).all()
+    assert max(seen) <= 5 < int(expected.max())
+
+
+def test_rows_of_one_unit_that_64_bits_might_not_add_up_are_added_by_sql(monkeypatch):
+    rng = np.random.default_rng(13)
+    source, plan = frame(rng, 500, kind="integer", units=9), aggregation(rng, rows=6, groups=2)
+    expected = run(PLAIN, source, plan)
+    seen = in_sixty_four_bits(monkeypatch, 5)
+
+    assert (run(FAST, source, plan) == expected).all()
+    assert seen == []
+
+
+def test_a_cluster_adds_many_rows_of_one_unit_as_decimals():
+    rng = np.random.default_rng(14)
+    for rows, decimals in ((2**32 - 1, False), (2**32, True)):
+        plan = aggregation(rng, rows=rows, groups=2)
+        summed = tuple(i for i, one in enumerate(plan.measures) if one.kind == "sum")
+        made = Candidates(sql="SELECT * FROM candidates", unit="BIGINT", summed=summed)
+        each = spark_bounding.distributed(plan, made).split("GROUP BY u")[0]
+
+        assert ("SUM(n" not in each, "SUM(1L" not in each) == (True, decimals)
 
 
 def test_more_groups_than_fit_on_the_short_list_are_chosen_alike():

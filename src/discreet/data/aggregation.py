@@ -133,11 +133,14 @@ class SealedGroups:
 
 
 def dtype(aggregation: Aggregation) -> type[np.int64] | type[object]:
-    """int64 where no sum of 2^31 rows can exceed it; this is decided from the declaration."""
+    """int64 for what counts, of which every engine holds fewer than 2^63; Python's integers for what adds up more.
+
+    This is decided from the declaration: no number of rows makes a sum too large for where it is put.
+    """
     import numpy as np
 
     widest = max((max(-m.low, m.high) for m in aggregation.measures if m.kind == "sum"), default=0)
-    return np.int64 if widest < 1 << 31 else object
+    return np.int64 if widest <= 1 else object
 
 
 class Sealed:

@@ -16,7 +16,7 @@ import mmap
 import os
 import queue
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     Words = npt.NDArray[np.int32]
 
 BATCH = 1 << 17  # rows: what is parted at once stays in the cache
+SURE = (1 << 32) - 1  # rows: 64 bits hold the sum of so many numbers of 32 bits with sign
 
 
 class Store:
@@ -184,8 +185,11 @@ def characters(array: pyarrow.LargeStringArray) -> tuple[Ints, npt.NDArray[np.ui
     return places, np.frombuffer(text, np.uint8) if text is not None else np.empty(0, np.uint8)
 
 
-def bounded(rows: Rows, aggregation: Aggregation, *, threads: int | None = None) -> Ints:
-    """(cells, 2 + columns): in each cell the units, the rows and the sums of the columns that are kept."""
+def bounded(rows: Rows, aggregation: Aggregation, *, threads: int | None = None) -> IntArray:
+    """(cells, 2 + columns): in each cell the units, the rows and the sums of the columns that are kept.
+
+    They are Python's integers where there are more rows than 64 bits are sure to hold the sum of.
+    """
     import numpy as np
 
     from discreet.data.engines import kernels
@@ -201,14 +205,18 @@ def bounded(rows: Rows, aggregation: Aggregation, *, threads: int | None = None)
     for p in np.argsort(-sizes):
         todo.put(int(p))
 
-    def work() -> Ints:
+    def work() -> IntArray:
         scratch = Scratch(
-            size=int(sizes.max(initial=0)), width=rows.width, cells=aggregation.cells, counts_units=counts_units
+            size=int(sizes.max(initial=0)),
+            width=rows.width,
+            cells=aggregation.cells,
+            counts_units=counts_units,
+            sure=rows.size <= SURE,
         )
         with contextlib.suppress(queue.Empty):
             while True:
                 scratch.settle(rows, aggregation, starts, todo.get_nowait())
-        return scratch.totals
+        return scratch.whole()
 
     with ThreadPoolExecutor(workers) as pool:
         parts = [job.result() for job in [pool.submit(work) for _ in range(workers)]]
@@ -223,10 +231,13 @@ class Scratch:
     width: int
     cells: int
     counts_units: bool
+    sure: bool = True  # whether 64 bits hold every sum of all rows
 
     def __post_init__(self) -> None:
         import numpy as np
 
+        self.moved: IntArray | int = 0  # totals that 64 bits might not have held with more rows
+        self.taken = 0  # rows in `totals`
         self.totals = np.zeros((self.cells, 1 + self.width), np.int64)
         self.seen = np.zeros(self.cells if self.counts_units else 0, np.int64)
         self.mark = 1
@@ -252,6 +263,31 @@ class Scratch:
         kernels.gather(rows.records.array, starts, p, rows.width, self.numbers, found, self.ends, self.rows)
         states = [np.uint64(hashing.start(aggregation.salt, what)) for what in (hashing.GROUPS, hashing.ROWS)]
         bounds = [min(most, 1 << 62) for most in (aggregation.groups_per_unit, aggregation.rows_per_unit)]
-        who = (self.rows, rows.width, self.ends, found, self.words, rows.pairs())
-        kernels.add_up(*who, *states, *bounds, self.totals, self.seen, self.mark)
-        self.mark += found
+        for first, last in self._stretches(found):
+            who = (self.rows, rows.width, self.ends[first:], last - first, self.words[first:], rows.pairs())
+            kernels.add_up(*who, *states, *bounds, self.totals, self.seen, self.mark)
+            self.mark += last - first
+
+    def _stretches(self, found: int) -> Iterator[tuple[int, int]]:
+        """The units a part has, in stretches of rows whose sums 64 bits hold; what was added up before is moved."""
+        import numpy as np
+
+        if self.sure:
+            yield 0, found
+            return
+        first = 0
+        while first < found:
+            start = int(self.ends[first])
+            last = int(np.searchsorted(self.ends[: found + 1], start + SURE - self.taken, side="right")) - 1
+            if last <= first and self.taken:  # not even the next unit fits beside what is there
+                self.moved, self.taken = self.whole(), 0
+                self.totals[:] = 0
+                continue
+            last = max(last, first + 1)  # a unit alone keeps at most `rows_per_unit` rows, no more than SURE
+            self.taken += int(self.ends[last]) - start
+            yield first, last
+            first = last
+
+    def whole(self) -> IntArray:
+        """All totals."""
+        return self.totals if self.sure else self.moved + self.totals.astype(object)

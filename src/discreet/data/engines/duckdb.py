@@ -86,8 +86,10 @@ class DuckDB:
         """Where each row is a unit there is nothing to bound, and the SQL is as fast."""
         if self.plain or rows.unit is None or rows.texts:
             return sealed(aggregation, connection.execute(reference(aggregation, rows)).fetchall())
-        from discreet.data.engines.bounding import BATCH, aggregate
+        from discreet.data.engines.bounding import BATCH, SURE, aggregate
 
+        if aggregation.rows_per_unit > SURE:  # the compiled sums of one unit are of 64 bits
+            return sealed(aggregation, connection.execute(reference(aggregation, rows)).fetchall())
         batches = connection.sql(rows.sql).to_arrow_reader(BATCH)
         return Sealed(aggregate(batches, aggregation, rows, threads=self.threads))
 

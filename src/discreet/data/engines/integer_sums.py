@@ -11,7 +11,7 @@ alone (`chosen_rows.py`).  So a row that is added or removed adds or removes its
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.data.aggregation import Aggregation, IntegerSQL, Measure, Sealed
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 800  # sums of one statement: PostgreSQL knows no more than 1664 columns
 STRETCH = 1 << 14  # rows that are worked on at a time
-WIDEST = 1 << 31  # a term of a sum; 64 bits then hold the sum of 2^32 rows
+WIDEST = 1 << 31  # a term of a sum; 64 bits hold the sum of 2^32 rows, and what is beyond is their end (`fitted`)
 
 Layers = Sequence[Mapping[str, Whole]]
 
@@ -91,14 +91,17 @@ class SumsOfRows(IntegerSums):
         import numpy as np
 
         columns = [self._rows.column(name).astype(np.int64) for name in self.domain]
-        found = np.zeros(len(asked), dtype=np.int64)
+        found = [0] * len(asked)
         for start in range(0, len(self._rows), STRETCH):
             known = {f"{self.prefix}p{n}": column[start : start + STRETCH] for n, column in enumerate(columns)}
             size = min(STRETCH, len(self._rows) - start)
             for layer in layers:
                 known |= {name: np.broadcast_to(one.on(known), (size,)) for name, one in layer.items()}
-            found += [int(np.broadcast_to(one.on(known), (size,)).sum()) for one in asked]
-        return found
+            found = [
+                total + int(np.broadcast_to(one.on(known), (size,)).sum())
+                for total, one in zip(found, asked, strict=True)
+            ]
+        return fitted(found)
 
 
 class SumsOfTable(IntegerSums):
@@ -149,5 +152,17 @@ class SumsOfTable(IntegerSums):
         for start in range(0, len(asked), AT_ONCE):
             sealed = self._engine.run(self._table, self.aggregation(layers, asked[start : start + AT_ONCE]))
             assert isinstance(sealed, Sealed)
-            parts.append(sealed.through(lambda cells: np.asarray(cells[0], dtype=np.int64)))
+            parts.append(sealed.through(lambda cells: fitted(cells[0])))
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def fitted(sums: Iterable[int]) -> Ints:
+    """Sums in 64 bits; one beyond is the end of them, as where noise is added: no two sums are moved apart by that.
+
+    >>> fitted([1 << 70, -(1 << 70), 3]).tolist() == [(1 << 63) - 1, -(1 << 63), 3]
+    True
+    """
+    import numpy as np
+
+    end = 1 << 63
+    return np.array([max(-end, min(int(total), end - 1)) for total in sums], dtype=np.int64)

@@ -7,8 +7,9 @@
     per group     GROUP BY group: one row for each group leaves each machine
 
 Sums.  A contribution c is the 31-bit halves c >> 31 and c mod 2^31 where it is wide, and itself where it is
-not; all have magnitude at most 2^31, so that 64 bits hold the sum of 2^32 rows of one unit.  Sums over units, or over
-rows that are units, are decimals of 38 digits, which no table fills.  Python joins the halves.
+not; all have magnitude at most 2^31, so that 64 bits hold the sum of 2^32 rows of one unit.  Where a unit may have
+more, and over units, or over rows that are units, sums are decimals of 38 digits, which no table fills.  Python joins
+the halves.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from discreet.data.engines.reference import Candidates, clamped, kept_rows, widt
 from discreet.data.engines.spark_sql import SPARK
 
 HALF = (1 << 31) - 1
+MOST = (1 << 32) - 1  # rows of a unit whose sums 64 bits hold
 
 
 def _sums(aggregation: Aggregation, rows: Candidates) -> dict[str, str]:
@@ -51,7 +53,8 @@ def distributed(aggregation: Aggregation, rows: Candidates) -> str:
         added = ", ".join(f"{_total(value)} AS {name}" for name, value in sums.items())
         return f"SELECT {by}, 0L AS units, {added} FROM {SPARK.layer(present)} GROUP BY {by}"
     kept = kept_rows(aggregation, rows, f"{present} DISTRIBUTE BY u", SPARK)
-    added = ", ".join(f"SUM({value}) AS {name}" for name, value in sums.items())
+    few = aggregation.rows_per_unit <= MOST
+    added = ", ".join(f"{f'SUM({value})' if few else _total(value)} AS {name}" for name, value in sums.items())
     each = f"SELECT u, {by}, {added} FROM {SPARK.layer(kept)} GROUP BY u, {by}"
     again = ", ".join(f"{_total(name)} AS {name}" for name in sums)
     return f"SELECT {by}, COUNT(*) AS units, {again} FROM {SPARK.layer(each)} GROUP BY {by}"
