@@ -18,6 +18,8 @@ from discreet.privacy.guarantee import ZCDP, ApproxDP, PureDP
 from discreet.service.accounts import record
 from discreet.service.console.files import stored
 from discreet.service.console.gauge import change, gauge, gauges, present, timeline
+from discreet.service.console.page import templates
+from discreet.service.console.steward import CAP
 
 PATIENT = Account("patient", "unit", "patient")
 amounts = st.fractions(min_value=0, max_value=2, max_denominator=1000)
@@ -28,6 +30,52 @@ caps = some | fractions.map(PureDP) | fractions.map(ZCDP) | fractions.map(lambda
 
 def _balance(cap, spent):
     return Balance(cap, spent=spent, rho_cap=capped(cap).rho_cap)
+
+
+DOUBT = "delta 0.5 is not far below 1/n"
+
+
+def test_a_cap_whose_delta_is_large_says_what_to_know_of_it():
+    for cap, said in ((ApproxDP(1, "0.5"), True), (ApproxDP(1, 1e-9), False), (PureDP(1), False), (ZCDP(1), False)):
+        made = gauge(record(PATIENT, _balance(cap, FREE)))
+
+        assert any(one.startswith(DOUBT) for one in made.doubts) == said == bool(made.doubts)
+
+
+@pytest.mark.parametrize("template", ["_price.html", "confirm.html", "confirm_order.html", "caps.html"])
+def test_pages_that_show_a_price_or_a_cap_show_what_to_know_of_its_delta(template):
+    for doubts in ([], [f"{DOUBT} <of 100 people>"]):
+        explained = {
+            "price": {"epsilon": 1.0},
+            "fits": True,
+            "needs_approval": False,
+            "removed": [],
+            "alternatives": [],
+            "outputs": [],
+            "beta": 0.05,
+            "doubts": doubts,
+        }
+        one = replace(gauge(record(PATIENT, _balance(ApproxDP(1, "0.5" if doubts else 1e-9), FREE))))
+        context = {
+            "order": {"question": "q"},
+            "body": {},
+            "form": CAP,
+            "change": [],
+            "units": {"patient": [one]},
+            "key": "k",
+        }
+        shown = {
+            "me": {"role": "steward", "principal": "s"},
+            "here": "/x",
+            "csrf": "c",
+            "place": "/x",
+            "done": None,
+            "problem": None,
+        }
+        page = templates().get_template(template).render(explained=explained, **context, **shown)
+
+        assert (DOUBT in page) == bool(doubts)
+        assert "<of 100 people>" not in page
 
 
 @given(caps, st.none() | amounts, amounts, st.fractions(min_value=0, max_value=Fraction(1, 10**6)))

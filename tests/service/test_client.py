@@ -20,6 +20,7 @@ from discreet.privacy import ZCDP, ApproxDP
 from discreet.queries import ranges
 from discreet.service import client_answers, client_connection
 from discreet.service.client import Client as Remote
+from discreet.service.client_answers import agreed
 from discreet.service.client_connection import RETRIES, Connection
 from discreet.service.running.work import plain, written
 from tests.scale import counts
@@ -432,3 +433,13 @@ def test_close_compares_rows_and_nothing_else():
 def test_a_question_with_hardly_any_noise_is_explained(fake):
     """At so large an epsilon the usual error is zero, which no ratio may be taken of."""
     assert "nothing was spent" in str(fake.curator.explain("SELECT COUNT(*) AS n FROM payroll", epsilon=50))
+
+
+def test_an_explanation_tells_what_the_service_doubts_of_its_cap(fake):
+    found = fake.curator.explain("SELECT COUNT(*) AS n FROM visits", epsilon=1)
+    doubt = "the cap's delta 0.5 is not far below 1/n"
+    told = found.to_dict() | {"doubts": [*found.doubts, doubt, 7]}
+
+    assert agreed(found, told).doubts == (*found.doubts, doubt)
+    assert f"careful: {doubt}" in str(agreed(found, told))
+    assert agreed(found, found.to_dict()).doubts == found.doubts

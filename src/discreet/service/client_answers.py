@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.curator.answer import Answer, from_bytes
@@ -43,10 +44,15 @@ def answer_of(step: Plan, told: Mapping[str, object], *, beta: float, whole_coun
 
 
 def agreed(found: Explanation, told: Mapping[str, object]) -> Explanation:
-    """The explanation made here, if the service would charge the same for the same."""
+    """The explanation made here, if the service would charge the same for the same.
+
+    What the service doubts of its cap, which is not known here, is added as it says it.
+    """
     if told.get("question") != str(found.plan.query) or not _same_price(told.get("price"), found.plan.price):
         raise differs("the service explains another price than the declaration gives", charged=False)
-    return found
+    said = told.get("doubts")
+    more = [one for one in said if isinstance(one, str) and one not in found.doubts] if isinstance(said, list) else []
+    return replace(found, doubts=(*found.doubts, *more))
 
 
 def differs(what: str, *, charged: bool | None = True) -> ServiceError:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.curator.delta import doubts
+from discreet.privacy.guarantee import ApproxDP
 from discreet.service.console.page import listed, mapped
 
 CURRENCIES = ("epsilon", "rho", "delta")
@@ -58,6 +60,12 @@ class Gauge:
     def shown(self) -> float:
         """The share as the width of a bar, in percent."""
         return round(100 * min(1.0, self.share), 2)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What to know of a cap whose delta is large."""
+        cap = self.cap or {}
+        return doubts(ApproxDP(cap["epsilon"], cap["delta"]), None) if {"epsilon", "delta"} <= set(cap) else ()
 
     @property
     def left(self) -> float:

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from discreet.composition.price import Price, price
+from discreet.curator.delta import doubts
 from discreet.errors import ParameterError
 from discreet.privacy.guarantee import Guarantee, PureDP
 from discreet.service import accounts, approvals, quotes
@@ -29,6 +30,8 @@ from discreet.service.wire import ARROW, CSV, JSON, PARQUET, Bound, Name, Priced
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
+
+    from discreet.data.table import Table
 
 LISTED = 1_000_000  # bytes of a list of jobs
 router = APIRouter(tags=["jobs"])
@@ -105,7 +108,14 @@ def explain(request: Request, who: Who, body: JobOrder) -> Response:
     cost = quotes.cost_of(desk.curator, body.kind, order)
     forecast = accounts.forecast(desk.budget(unit_of(name, tables[name])), [name], who.name, cost)
     waits = {"needs_approval": approvals.needed(_cost(body), request.app.state.settings.approval)}
-    return Response(dumped({"kind": body.kind, "price": amounts(cost)} | forecast | waits), media_type=JSON)
+    made = {"kind": body.kind, "price": amounts(cost), "doubts": _doubts(body, tables.get(name))}
+    return Response(dumped(made | forecast | waits), media_type=JSON)
+
+
+def _doubts(body: JobOrder, table: Table | None) -> list[str]:
+    """What to know of the delta of the price that an order names, before it is paid."""
+    budget = body.price().get("budget")
+    return list(doubts(budget, None if table is None else table.n)) if isinstance(budget, Guarantee) else []
 
 
 def _cost(body: JobOrder) -> Price:
