@@ -57,6 +57,16 @@ def test_repeating_costs_what_composing_one_by_one_costs(epsilon, count, outer):
     assert price(repeated) == price(listed) == price(event).repeat(count * outer)
 
 
+@given(epsilons, epsilons, st.fractions(min_value=0, max_value=Fraction(1, 100), max_denominator=10**6))
+def test_every_part_of_a_price_adds_up(epsilon, other, delta):
+    one, two = price(ApproxEvent(epsilon=epsilon, delta=delta)), price(ApproxEvent(epsilon=other, delta=delta / 3))
+
+    for part in ("epsilon", "rho", "delta"):
+        assert getattr(one + two, part) == getattr(one, part) + getattr(two, part)
+        assert getattr(one.repeat(3), part) == getattr(one + one + one, part) == 3 * getattr(one, part)
+    assert (one + two).delta == delta * Fraction(4, 3)
+
+
 def test_one_gaussian_closes_the_pure_lane_of_a_whole_composition():
     mixed = ComposedEvent(events=(PureEvent(epsilon=1), GaussianEvent(sigma=1, sensitivity=1)))
 

@@ -17,7 +17,10 @@ from discreet import mechanisms
 from discreet.curator.plan import BETA
 from discreet.errors import UnsupportedError
 from discreet.hazmat.entropy import SeededRandom
+from discreet.privacy.neighbours import Replace
 from discreet.queries.compile import Rank
+from discreet.queries.marginals import marginals
+from discreet.release.mwem import MWEM
 from discreet.structured.quantiles.quantile_bound import QuantileBound
 from discreet.structured.quantiles.quantile_grid import GridQuantile
 from tests.contracts.orders import AGGREGATES, GROUPS, QUESTIONS, ask, curator, rows
@@ -142,6 +145,21 @@ def test_the_parts_of_a_releases_error_share_its_beta(name, asked):
         except UnsupportedError:
             continue
         assert all(one.beta <= 0.05 * TOGETHER for one in asked)
+
+
+def test_the_parts_of_the_error_of_averaged_mwem_share_its_beta(asked):
+    """Its choices are as many as its rounds, and each is asked about once for all of them."""
+    workload = marginals(dc.Domain({name: dc.Boolean() for name in "abc"}), 2)
+    for budget in BUDGETS:
+        for rounds in (1, 4):
+            made = MWEM(workload, budget=budget.under(Replace), rounds=rounds, n=100, estimate="average")
+            for beta in BETAS:
+                asked.clear()
+                made.accuracy(beta)
+
+                times = [1 if one.size == rounds and one.size != len(workload) else rounds for one in asked]
+                assert len(asked) == 2
+                assert sum(one.beta * count for one, count in zip(asked, times, strict=True)) <= beta * TOGETHER
 
 
 @pytest.mark.parametrize("program", [one for one in PROGRAMS if hasattr(one.made, "accuracy")], ids=str)

@@ -80,9 +80,6 @@ def _run(slip: Slip, source: Path) -> int:
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(source))
     tests = [f"tests/{one}" for one in slip.tests.split()]
-    tests = [one for one in tests if Path(one.split("::")[0]).exists()]  # XXX
-    if not tests:
-        return 0
     told = os.open(source.parent / "told", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(told, 1)
     os.dup2(told, 2)
