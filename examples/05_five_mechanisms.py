@@ -37,9 +37,8 @@ gaussian = Gaussian(epsilon=0.1, delta=1e-6, sensitivity=500)  # a patient moves
 budget.spend(gaussian.event())
 show("total cost", 10 * gaussian(tens), 10 * gaussian.accuracy(BETA))
 
-choose = PermuteAndFlip(
-    epsilon=0.02, sensitivity=1, monotone=True, neighbours=NullRow
-)  # only the name of the winner comes out
+# Only the name of the winner comes out.
+choose = PermuteAndFlip(epsilon=0.02, sensitivity=1, monotone=True, neighbours=NullRow)
 budget.spend(choose.event())
 show("most common diagnosis", f"number {choose(diagnosis)}", choose.accuracy(BETA, size=6))
 
@@ -55,8 +54,6 @@ show("weeks with 950 admissions", 1 + np.flatnonzero(sparse(week)), sparse.accur
 print(f"\nin all at most {budget.cap}\nspent  {budget.spent}\nleft   {budget.remaining}")
 
 Path("out").mkdir(exist_ok=True)
-x, y = (
-    alt.X("rho:Q", title="rho spent so far", scale=alt.Scale(type="sqrt")),
-    alt.Y("question:N", sort=None, title=None),
-)
+x = alt.X("rho:Q", title="rho spent so far", scale=alt.Scale(type="sqrt"))
+y = alt.Y("question:N", sort=None, title=None)
 alt.Chart(alt.Data(values=spent)).mark_bar().encode(x=x, y=y).save("out/05_five_mechanisms.svg")
