@@ -165,14 +165,14 @@ def test_every_estimator_that_takes_rows_is_among_them():
 
 def _shuffle(monkeypatch):
     """An engine that gives rows in any order."""
-    rng = np.random.default_rng(0)
+    rng, fetched = np.random.default_rng(0), positions.fetched
 
-    def shuffled(work):
-        found = work()
+    def shuffled(connection, sql):
+        found = fetched(connection, sql)
         mixed = rng.permutation(len(found["r"]))
         return {name: column[mixed] for name, column in found.items()}
 
-    monkeypatch.setattr(positions, "constant_faults", shuffled)
+    monkeypatch.setattr(positions, "fetched", shuffled)
 
 
 def _off_by_one(source):

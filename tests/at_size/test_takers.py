@@ -62,7 +62,7 @@ EXEMPT_BECAUSE = {
         r"discreet\.Curator\.(release|session|oracle|synthesize|clipping_bounds|fit)"
     ),
     "prices a question or makes up rows: no row of the table is read": (
-        r"discreet\.Curator\.(explain|explain_synthesis|marginals|mock)"
+        r"discreet\.Curator\.(explain|explain_synthesis|marginals|mock|sweep)"
     ),
     "sends a request; the service's curator answers it": (r"discreet\.Client\..*"),
     "goes on with `fit` from a checkpoint, on rows in order": (

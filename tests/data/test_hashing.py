@@ -145,7 +145,7 @@ def test_canonical_texts_are_whole_numbers_and_no_others_are(postgres_url):
     with psycopg.connect(postgres_url) as connection:
         for text in WRITTEN:
             found = [
-                duckdb.execute(f"SELECT {DUCKDB.whole('u')} FROM (SELECT ? AS u)", [text]).fetchone(),
+                duckdb.execute(f"SELECT {DUCKDB.whole('u')} FROM (SELECT ? AS u)", [text]).fetchall()[0],
                 connection.execute(f"SELECT {POSTGRES.whole('u')} FROM (SELECT %s::text AS u) AS t", [text]).fetchone(),
             ]
             name = text.encode()

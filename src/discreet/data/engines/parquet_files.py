@@ -15,12 +15,13 @@ import functools
 import os
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import IO
 
 from discreet.data.engines.sealing import state
 from discreet.errors import SourceError
 
-HEADER = 1 << 16  # bytes in which the header of a page ends
+HEADERS = (1 << 16, 1 << 24)  # bytes in which the header of a page ends: nearly always, and ever (Arrow's own limit)
 
 
 def check(paths: Iterable[str], columns: Iterable[str]) -> None:
@@ -45,6 +46,8 @@ def _check(path: str, _: tuple[int, ...], columns: tuple[str, ...]) -> None:
                 offsets = [part.data_page_offset]
                 if part.has_dictionary_page and part.dictionary_page_offset:
                     offsets.append(part.dictionary_page_offset)
+                if not parts.num_rows:  # no rows need no page, which is told by an offset of 0
+                    offsets = [offset for offset in offsets if offset] or [end]
                 first, size = min(offsets), part.total_compressed_size
                 why = "lies beyond its end" if first < 4 or size < 0 or first + size > end else None
                 if why is None and name in columns:
@@ -58,11 +61,10 @@ def _damage(file: IO[bytes], first: int, size: int) -> str | None:
     """What is wrong with the pages of a part, if anything is."""
     at, last = first, first + size
     while at < last:
-        file.seek(at)
-        try:
-            used, fields = _struct(file.read(min(HEADER, last - at)))
-        except (IndexError, ValueError):
+        found = _header(file, at, last)
+        if found is None:
             return "has a page without a header"
+        used, fields = found
         length, checksum = fields.get(3), fields.get(4)
         if length is None or length < 0 or at + used + length > last:
             return "has a page that is longer than it"
@@ -71,6 +73,18 @@ def _damage(file: IO[bytes], first: int, size: int) -> str | None:
             if zlib.crc32(file.read(length)) != checksum & 0xFFFFFFFF:
                 return "has a page whose checksum is another"
         at += used + length
+    return None
+
+
+def _header(file: IO[bytes], at: int, last: int) -> tuple[int, dict[int, int]] | None:
+    """How long the header of the page at this place is, and its integers; None where there is none.
+
+    A header may quote the least and the largest value of its page: long ones do not make a file damaged.
+    """
+    for most in HEADERS:
+        file.seek(at)
+        with suppress(IndexError, ValueError):
+            return _struct(file.read(min(most, last - at)))
     return None
 
 
