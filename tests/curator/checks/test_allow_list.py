@@ -396,7 +396,7 @@ def test_a_question_made_by_hand_is_not_believed():
     from discreet.queries.expression import Ref
     from discreet.queries.query import Aggregate, Output
 
-    honest = parse("SELECT SUM(cost) FROM visits", WORLD)
+    honest = parse("SELECT SUM(cost) FROM visits", {name: table.declaration for name, table in WORLD.items()})
     forged = replace(honest, outputs=(Output("sum_cost", Aggregate("sum", Ref("cost", Integer(0, 1)))),))
     with Ledger.open(":memory:", testing=True) as ledger:
         curator = Curator(WORLD, budget=PureDP(1), ledger=ledger, engine=Forbidden())
