@@ -16,9 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.curator import config
+from discreet.service.running import runner as running
+from discreet.service.running.frames import Message
 from discreet.service.running.outcome import Order, Outcome
 from discreet.service.running.process import command
-from discreet.service.running.runner import Runner
+from discreet.service.running.runner import Runner, message
+from discreet.service.running.schedule import Slot
 from discreet.service.settings import Settings
 from tests.service import faulty
 
@@ -119,6 +122,27 @@ def question(principal: str, *, epsilon: str = "0.5", key: str | None = None, **
     text = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
     body = {"question": text, "epsilon": epsilon, **more}
     return Order(kind="ask", principal=principal, body=body, key=key, tables=("visits",))
+
+
+class Patient(Slot):
+    """A slot at whose end nobody is killed."""
+
+    @property
+    def kill_at(self) -> float:
+        """Never, as far as a test is concerned."""
+        return self.start + 3600
+
+
+def whenever(order: Order, slot: Slot) -> Message:
+    """An order whose answer is kept whenever it is ready."""
+    return {**message(order, slot), "store_at": None, "seconds": None}
+
+
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the work takes on a busy machine, no answer is withheld for being late; replies leave as ever."""
+    monkeypatch.setattr(running, "Slot", Patient)
+    monkeypatch.setattr(running, "message", whenever)
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ import pytest
 from discreet.service.app import create_app
 from discreet.service.tokens import issue
 from tests.service.children import house as house
+from tests.service.children import unhurried as unhurried
 from tests.service.inline import Inline
 
 TOML = """\

@@ -1,8 +1,9 @@
 """Nothing private in the exhaust: canaries in rows, questions and tokens, and a search of all that a service leaves.
 
 The service is the real one, `discreet serve` in processes of its own: asked, ordered jobs, stopped, and killed in the
-middle of an answer.  Questions that were charged are in the ledger by design; rows and tokens are nowhere, and
-questions are in no log, counter, temporary file, title or environment.
+middle of an answer.  Questions that were charged are in the ledger by design, and rows in the sealed copies of text,
+which are sources like any other; else rows and tokens are nowhere, and questions are in no log, counter, temporary
+file, title or environment.
 """
 
 from __future__ import annotations
@@ -112,14 +113,17 @@ def _hospital(folder: Path) -> Path:
     """
     lines = [f"{IN_ROWS}p{i:04d},{IN_ROWS}n{i:04d},{NUMBER if i % 3 else i % 100}" for i in range(ROWS)]
     (folder / "visits.csv").write_text("\n".join(["patient,note,age", *lines]) + "\n")
-    torn = [f'{IN_ROWS}b{i:04d},"{i},{IN_ROWS}' if i % 7 else f"{IN_ROWS}b{i:04d},{i % 100}" for i in range(ROWS)]
-    (folder / "broken.csv").write_text("\n".join(["patient,age", *torn]) + "\n")
+    broken = [f'{IN_ROWS}b{i:04d},"{i},{IN_ROWS}' if i % 7 else f"{IN_ROWS}b{i:04d},{i % 100}" for i in range(ROWS)]
+    (folder / "broken.csv").write_text("\n".join(["patient,age", *broken]) + "\n")
     people = [f"{IN_ROWS}t{i:04d}" for i in range(ROWS)]
     table = pa.table({"patient": people, "age": list(range(ROWS))})
     pq.write_table(table, folder / "torn.parquet", compression="none", use_dictionary=False)
     whole = (folder / "torn.parquet").read_bytes()
-    wrong = (IN_ROWS.encode() * 200)[:1200]
-    (folder / "torn.parquet").write_bytes(whole[:8] + wrong + whole[8 + len(wrong) :])  # its footer is as it was
+    wrong, start = (IN_ROWS.encode() * 200)[:1200], whole.index(people[1].encode())  # in a page
+    torn = (
+        whole[:start] + wrong + whole[start + len(wrong) :]
+    )  # its footer and the headers of its pages are as they were
+    (folder / "torn.parquet").write_bytes(torn)
     (folder / "headless.csv").write_text("".join(f"{IN_ROWS}h{i:04d},{NUMBER},true\n" for i in range(ROWS)))
     strange = {"patient": people, f"{IN_ROWS}column": list(range(ROWS)), "sick": [True] * ROWS}
     pq.write_table(pa.table(strange), folder / "strange.parquet")
@@ -355,7 +359,18 @@ def test_no_row_is_in_any_reply_file_title_or_counter(left):
         assert "service.log" in files
         assert "ledger.db" in files
         assert any(name.startswith("curator-jobs/") for name in files)
-        assert _with(files, *canaries) == []
+        copies = {name for name in files if re.fullmatch(r"ledger\.db\.sealed/[0-9a-f]{32}/0000\.parquet", name)}
+        assert len(copies) == 2  # of the text that questions read: rows by design, and nowhere else
+        assert _with(files, *canaries) == sorted(copies)
+
+
+def test_what_has_rows_by_design_is_for_its_owner_alone(left):
+    """The copies that are read in place of text."""
+    place = left["server"].folder / "ledger.db.sealed"
+    modes = {path.stat().st_mode & 0o777 for path in place.rglob("*") if path.is_file()}
+
+    assert place.stat().st_mode & 0o777 == 0o700
+    assert modes == {0o600}
 
 
 def test_no_token_is_anywhere_but_its_digest_in_the_store(left):

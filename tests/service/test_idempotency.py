@@ -76,7 +76,7 @@ def test_another_request_under_the_same_key_is_refused_free(house):
     assert house.spends("hal") == [PRICE]
 
 
-def test_a_key_is_bound_although_its_first_use_was_free(house):
+def test_a_key_is_bound_although_its_first_use_was_free(house, unhurried):
     """The question was paid for without a key: under one it is free, and another request under that is refused."""
     paid, replayed = house.all(question("kai")), house.all(question("kai", key="k9"))
     other, again = house.all(question("kai", key="k9", epsilon="0.25")), house.all(question("kai", key="k9"))

@@ -12,7 +12,6 @@ import pytest
 
 from discreet.service.running import runner as running
 from discreet.service.running.outcome import Answered, Order, Refused, Withheld
-from discreet.service.running.runner import message
 from discreet.service.running.schedule import Slot
 from tests.service.children import MARGIN, SLOT, House, question, settings, written
 
@@ -61,29 +60,13 @@ def test_answers_failures_and_overruns_leave_at_the_end_of_their_slots(house, sc
     assert time.monotonic() >= max(slot.send_at for slot in slots.values()) > started  # never before it is over
 
 
-class Patient(Slot):
-    """A slot at whose end nobody is killed."""
-
-    @property
-    def kill_at(self) -> float:
-        """Never, as far as a test is concerned."""
-        return self.start + 3600
-
-
-def whenever(order, slot):
-    """An order whose answer is kept whenever it is ready."""
-    return {**message(order, slot), "store_at": None, "seconds": None}
-
-
-def test_the_twin_that_only_sleeps_to_a_minimum_is_caught(house, scheduled, monkeypatch):
+def test_the_twin_that_only_sleeps_to_a_minimum_is_caught(house, scheduled, monkeypatch, unhurried):
     """Replies that leave when the work is done, but not before a minimum, are late when the work is."""
     noted = running.until
 
     async def at_least(moment):
         await noted(max(moment, time.monotonic()))
 
-    monkeypatch.setattr(running, "Slot", Patient)
-    monkeypatch.setattr(running, "message", whenever)
     monkeypatch.setattr(running, "until", at_least)
     outcomes = house.all(question("fin"), question("fin after late"))
     slots, moments = scheduled
@@ -129,7 +112,7 @@ def test_a_child_gets_no_other_order_before_its_slot_is_over(tmp_path):
     assert starts[1] - starts[0] >= SLOT
 
 
-def test_a_refusal_and_a_replay_wait_for_no_slot(house, scheduled):
+def test_a_refusal_and_a_replay_wait_for_no_slot(house, scheduled, unhurried):
     house.all(question("gus"))
     _, moments = scheduled
     before = len(moments)
@@ -177,13 +160,11 @@ def test_a_full_line_turns_away_free_and_says_when_to_come_back(tmp_path):
     assert len(spends) == len(outcomes) - len(turned)
 
 
-def test_memory_is_limited_and_the_twin_without_limits_is_caught(house, tmp_path, monkeypatch):
+def test_memory_is_limited_and_the_twin_without_limits_is_caught(house, tmp_path, unhurried):
     """700 MB at once: refused by the kernel to a child of 512 MB, and there for a child that was not confined.
 
     However long either takes: nobody is killed at the end of a slot, and no answer is withheld for being late.
     """
-    monkeypatch.setattr(running, "Slot", Patient)
-    monkeypatch.setattr(running, "message", whenever)
     folder = tmp_path / "unlimited"
     folder.mkdir()
     file = written(folder)
