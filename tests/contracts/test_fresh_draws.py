@@ -43,6 +43,7 @@ PUBLIC = {
     "curator/mock.py": "rows made of the declaration",
     "curator/sample.py": "rows made of a release",
     "curator/speed.py": "numpy's speed beside ours",
+    "curator/sweep.py": "a target that is planted in rows made of the declaration",
     "data/histogram.py": "made-up data",
     "data/records.py": "made-up data",
     "hazmat/entropy.py": "the class itself",

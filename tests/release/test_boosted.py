@@ -236,6 +236,18 @@ def test_rejects_bad_parameters(parameters):
         BoostedQueries(None, CELLS, **{"budget": ZCDP(1), "sample": 5, "error": 1, "n": 10} | parameters)
 
 
+@pytest.mark.parametrize("base", [Replace, lambda: None, lambda sample: None, lambda sample, *, budget: None])
+def test_rejects_a_base_that_takes_no_workload_and_budget(base):
+    with pytest.raises(ParameterError, match="a base that takes a workload and a budget"):
+        BoostedQueries(base, CELLS, budget=ZCDP(1), sample=5, error=1, n=10)
+
+
+def test_an_error_of_the_base_is_its_own():
+    """What is raised in a base that takes both is no sentence about what it takes."""
+    with pytest.raises(TypeError, match="int"):
+        BoostedQueries(lambda sample, budget: len(1), CELLS, budget=ZCDP(1), sample=5, error=1, n=10)
+
+
 def test_refuses_other_currencies_and_fractions():
     with pytest.raises(UnsupportedError, match="PureDP, ApproxDP or ZCDP"):
         BoostedQueries(None, CELLS, budget=GaussianDP(1), sample=5, error=1)

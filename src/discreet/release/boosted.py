@@ -17,6 +17,7 @@ Proof: docs/theory/boosting.md.
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -108,6 +109,7 @@ class BoostedQueries:
         allowed = self._parts()[2]  # refuse a bad budget now
         swaps(self.neighbours)  # and graphs
         if callable(self.base):  # forecasts need none
+            require(_takes_two(self.base), "a base that takes a workload and a budget", base=self.base)
             first = tuple(range(min(self.sample, len(self.workload))))
             self.base(Rows(self.workload, first), allowed)  # refuses a sample of this size that it could not run on
 
@@ -219,6 +221,17 @@ class BoostedQueries:
 
     def __repr__(self) -> str:
         return f"BoostedQueries({len(self.workload)} queries, {self.rounds} rounds, {self.budget!r})"
+
+
+def _takes_two(base: object) -> bool:
+    """Whether a function can be called with a workload and a budget; what does not tell is believed."""
+    try:
+        inspect.signature(base).bind(None, None)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    except ValueError:  # some functions of C have no signature
+        return True
+    return True
 
 
 def sample_for(bits: float, *, margin: float, beta: float) -> int:

@@ -316,10 +316,24 @@ def test_exact_tables_of_a_tree_are_reproduced():
     np.testing.assert_allclose(fitted.model.marginal(["a", "c"]), chained, atol=0.05)
 
 
-@pytest.mark.parametrize("sd", [0, -1, math.nan, math.inf, True])
+@pytest.mark.parametrize("sd", [-1, -5e-324, math.nan, math.inf, -math.inf, True, False])
 def test_rejects_a_standard_deviation_that_is_none(sd):
-    with pytest.raises(ParameterError, match="a finite sd > 0"):
+    """None is below 0, and none is a truth value; 0 is one: that of counts without noise."""
+    with pytest.raises(ParameterError, match=rf"need a finite sd >= 0, got sd={sd}$"):
         Measurement(("a",), [1.0, 2.0], sd)
+
+
+@pytest.mark.parametrize("sd", [0, 0.0, -0.0, 5e-324])
+def test_a_table_without_noise_is_taken_as_exact(sd):
+    """Against a table of the same column with noise, and ones whose squared noise is no float: it is reproduced."""
+    domain = small_domain(2, 3)
+    exact, noisy = [30.0, 70.0], [60.0, 40.0]
+    found = estimate(
+        domain, [Measurement(("a",), exact, sd), Measurement(("a",), noisy, 50.0)], total=100, tolerance=1e-9
+    )
+
+    assert np.isfinite(found.loss)
+    np.testing.assert_allclose(found.model.marginal(("a",)), exact, atol=0.01)
 
 
 @pytest.mark.parametrize(

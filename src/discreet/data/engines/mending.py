@@ -115,7 +115,7 @@ def copy_of(path: str) -> str:
         os.close(handle)
         try:
             _write(path, half)
-            Path(half).rename(copy)
+            sealing.give_name(Path(half), copy)
         except BaseException:
             Path(half).unlink(missing_ok=True)
             raise

@@ -272,9 +272,7 @@ def _make(file: TextFile, copy: Path) -> None:
         with _created(half / "seal.json") as out:
             out.write(json.dumps(asdict(told)).encode())
             _settle(out)
-        _settled_folder(half)
-        half.rename(copy)
-        _settled_folder(copy.parent)
+        give_name(half, copy)
     except BaseException:
         shutil.rmtree(half, ignore_errors=True)
         raise
@@ -305,8 +303,15 @@ def _settle(file: IO[bytes]) -> None:
     os.fsync(file.fileno())
 
 
-def _settled_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+def give_name(half: Path, name: Path) -> None:
+    """Give a file or folder the name that it is found by, once all of it is on the disk."""
+    _settled(half)
+    half.rename(name)
+    _settled(name.parent)
+
+
+def _settled(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -51,7 +51,7 @@ class TriangleCount:
     >>> count.privacy()
     PureDP(epsilon=1.0)
     >>> count.accuracy(vertices=1000, max_degree=30)
-    114
+    113
     """
 
     epsilon: Number
@@ -137,8 +137,8 @@ class TriangleCount:
         >>> print(TriangleCount(epsilon=1.0, delta=1e-6).explain(vertices=5242, max_degree=81))
         triangles of a graph on 5,242 vertices: error exceeded with probability 0.05
         if two vertices share at most             81
-          noisy-local (1.0, 1e-06)               720
-        * smooth      1.0                        305
+          noisy-local (1.0, 1e-06)               713
+        * smooth      1.0                        304
           ladder      1.0                        588
           laplace     1.0                     15,698
         * what auto takes: from the vertices and epsilon alone
