@@ -9,6 +9,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
+import pytest
+
 from discreet.ledger import Ledger
 from discreet.service.running.outcome import Answered, Order, Outcome, Refused, Withheld
 from discreet.service.running.records import Records
@@ -16,6 +18,8 @@ from discreet.service.settings import Settings
 from discreet.service.store import open_store
 from tests.scale import counts
 from tests.service.children import House, question, settings, written
+
+pytestmark = pytest.mark.usefixtures("unhurried")  # a busy machine withholds nothing for being late
 
 DUPLICATES = counts(quick=60, full=10_000)
 KILLS = counts(quick=2, full=40)

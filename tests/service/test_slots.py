@@ -77,7 +77,7 @@ def test_the_twin_that_only_sleeps_to_a_minimum_is_caught(house, scheduled, monk
     assert max(moments) > slots["fin after late"].send_at
 
 
-def test_the_twin_whose_guard_is_skipped_on_exceptions_is_caught(house, scheduled, monkeypatch):
+def test_the_twin_whose_guard_is_skipped_on_exceptions_is_caught(house, scheduled, monkeypatch, unhurried):
     """An error that is told at once leaves before its slot is over."""
 
     def told(heard):
